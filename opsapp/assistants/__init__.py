@@ -1,15 +1,6 @@
-"""The door for assistants: /api/mcp (Model Context Protocol, streamable HTTP). They read, ask why, and propose.
-
-Nothing that an assistant says is done: a proposal is a request that a person decides, and what is allowed goes through
-the healing pipeline or an automation's run, with all their gates.
-
-    logic/     messages, versions, origins, the tables of tools and prompts: pure
-    interfaces what a room above tells this one: the pages of the guide
-    records    a proposal as plain values
-    schemas    what the tools that ask take
-    resources  what is open, and what was allowed once
-    engine/    proposals, what a yes sets off, limits and figures
-    views/     the endpoint: reading tools are GETs of the API, asked as whoever calls
+"""The door for assistants: /api/mcp (Model Context Protocol, streamable HTTP). They read, ask why, and propose. A
+proposal is a request that a person decides, and goes through the healing pipeline or an automation's run, with all
+their gates. Reading tools are GETs of the API, asked as whoever calls.
 
 Greenlet: assistants-end. Must not: approve, acknowledge, decide, or change anything by itself.
 """

@@ -10,8 +10,6 @@ from opsapp.wire.dataclass import dataclass
 
 @dataclass(frozen=True)
 class AssistantSettings:
-    """What the key of an assistant may cost people and the service."""
-
     calls_per_minute: Annotated[int, Between(1, 10_000)] = 120
     open_proposals: Annotated[int, Between(0, 50)] = 5
     expiry_s: Annotated[float, Between(60, 30 * 86400)] = 3600

@@ -1,7 +1,4 @@
-"""What the tools that ask take, each declared once: checked as the API's bodies are, told to clients as JSON Schema.
-
-Must not: know HTTP, or what a tool does.
-"""
+"""What the tools that ask take: checked as the API's bodies are, told to clients as JSON Schema."""
 
 from __future__ import annotations
 

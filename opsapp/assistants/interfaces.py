@@ -8,8 +8,6 @@ from zope.interface import Interface
 
 
 class GuideText(NamedTuple):
-    """A page of the guide, as it was written."""
-
     name: str
     title: str
     about: str
@@ -17,4 +15,4 @@ class GuideText(NamedTuple):
 
 
 class IGuide(Interface):
-    """Utility, `fn()`: the pages of the guide by name, in the order in which one reads them."""
+    """Utility, `fn()`: the pages of the guide by name, in reading order."""

@@ -1,4 +1,4 @@
-"""/api/mcp: what is open of proposals, and the actions that were allowed once and are not over."""
+"""Open proposals, and the actions that were allowed once and are not over."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class OpenProposal(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """An action that people have allowed once, by the rule that was made for it. `until`: unused, it ends then.
-    `case_id`: the case that used it."""
+    """An action that was allowed once. `until`: unused, it ends then. `case_id`: the case that used it."""
 
     request_id: str
     until: float
@@ -54,8 +53,6 @@ class Desk(Record):
 
 
 class Asker(NamedTuple):
-    """The assistant, as plain values: its key and whose that is, and what its program calls itself."""
-
     key_id: str
     name: str
     username: str
@@ -79,7 +76,7 @@ desk_of = ApiPlace[Desk]("mcp")
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: what was allowed has as long to go as before."""
+    """What was allowed has as long to go as before."""
     leases.check(root, LEASE)
     desk = desk_of(root)
     if desk.grants:

@@ -1,9 +1,8 @@
-"""Who did what: an append-only record of every state change and every login, refused or not. /api/audit.
-Greenlets: audit-refusals (every node), audit-retention, audit-forwarding.
+"""Who did what: an append-only record of every change and every login, refused or not. /api/audit. Greenlets:
+audit-refusals (every node), audit-retention, audit-forwarding.
 
-Lives here: writing and reading audit entries, sending a copy of each to another system, and the view deriver that
-leaves no change without one. Must not: decide anything.
-A view adds what it knows in one line: `request.audit("user.update", name, before=…, after=…)`.
+The view deriver leaves no change without an entry; a view adds what it knows: `request.audit("user.update", name,
+before=…, after=…)`. Must not: decide anything.
 """
 
 from pyramid.config import Configurator

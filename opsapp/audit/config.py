@@ -11,8 +11,6 @@ from opsapp.wire.dataclass import dataclass
 
 @dataclass(frozen=True)
 class AuditRetention:
-    """How long entries are kept; how many refusals a minute get their own."""
-
     days: Annotated[int, Between(1, 36_500)] = 730
     refusals_of_a_kind: Annotated[int, Between(1, 100_000)] = 20
     refusals: Annotated[int, Between(1, 100_000)] = 1000
@@ -20,8 +18,6 @@ class AuditRetention:
 
 @dataclass(frozen=True)
 class ForwardSettings:
-    """The receiver that gets a copy of each entry."""
-
     url: Annotated[str | None, Length(1, 500), CheckedBy(receiver_problem)] = None
     token: Annotated[str | None, Length(1, 500)] = None
     ca_file: Annotated[str, Length(0, 1000)] = ""

@@ -25,8 +25,6 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class AuditVerdict:
-    """Whether the chain of records is whole, and where it is not."""
-
     valid: bool
     entries: int
     first_bad: str | None

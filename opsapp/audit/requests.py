@@ -1,10 +1,6 @@
-"""How requests come into the audit record: what a view says of its change, and a deriver for what it does not say.
-
-Every POST, PUT and DELETE of a person or an API key leaves an entry: the view's own (`request.audit(…)`), or one with
-the method and path. A refusal leaves one too, committed after the abort, also when nobody known asked.
-A view says `audit="thing.verb"` to name its action (refusals have nothing else to go by), or `audit=False` when it
-changes nothing (a validation, a dry run).
-"""
+"""How requests come into the audit record. Every POST, PUT and DELETE of a person or an API key leaves an entry: the
+view's own (`request.audit(…)`), or one with method and path; so does a refusal, after the abort, even of strangers.
+`audit="thing.verb"` names a view's action for refusals, `audit=False` says that it changes nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +30,6 @@ def actor(request: Request) -> Actor:
 
 
 def audit(request: Request, action: str, target: str, *, before: Any = None, after: Any = None) -> None:
-    """`request.audit(…)`: one entry, in the transaction of the change."""
     request.audited = True
     engine.note(request.root, request.actor, action, target, before=before, after=after)
 
@@ -72,7 +67,6 @@ audit_deriver.options = ("audit",)  # type: ignore[attr-defined]
 
 
 def note_default(request: Request, action: str, result: str) -> None:
-    """The entry of a change whose view has written none itself."""
     who = request.actor
     record(request.root, username=who.username, ip=who.ip, action=action, target=_target(request), result=result)
 

@@ -1,9 +1,6 @@
-"""Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/invitations, /api/keys,
-/api/teams, /api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look, directory-look,
-directory-check.
-
-Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
-"""
+"""Who somebody is: /api/login, /api/logout, /api/me, /api/users, /api/invitations, /api/keys, /api/teams,
+/api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look, directory-look, directory-check. Must
+not: decide what a role may do (tree.acl)."""
 
 from pyramid.config import Configurator
 

@@ -1,8 +1,6 @@
-"""The key of an assistant: it opens the door for assistants, and nothing else (`assistants=True` of a view).
-
-What is read behind that door is asked in this process, with `BY_ASSISTANT` in the environ, which no client can put
-there: then the key is that of a viewer who looks (GET). Must not: know the door.
-"""
+"""The key of an assistant opens the door for assistants, and nothing else (`assistants=True` of a view). What is read
+behind it is asked with `BY_ASSISTANT` in the environ, which no client can put there: then the key is that of a
+viewer who looks (GET)."""
 
 from __future__ import annotations
 

@@ -43,8 +43,6 @@ class LoginSettings:
 
 @dataclass(frozen=True)
 class RoleMap:
-    """Which value of the role claim stands for which role."""
-
     admin: Value = None
     operator: Value = None
     viewer: Value = None

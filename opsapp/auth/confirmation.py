@@ -1,8 +1,6 @@
-"""What takes more than a credential: a person's own session (`own_session=True`), and one that was confirmed a short
-time ago (`confirmed=True`), for what a stolen session or key must not be able to do.
-
-Must not: know how somebody confirms (engine.confirmation).
-"""
+"""What takes more than a credential, since a stolen session or key must not do it: a person's own session
+(`own_session=True`), and one confirmed a short time ago (`confirmed=True`). Must not: know how
+(engine.confirmation)."""
 
 from __future__ import annotations
 
@@ -55,7 +53,6 @@ confirmation_deriver.options = ("confirmed", "own_session")  # type: ignore[attr
 
 
 def is_confirmed(request: Request) -> bool:
-    """Whether the caller signed in, or confirmed the session, a short time ago."""
     session = session_of(request.root, request.caller.name, request.caller.session_id)
     life = request.node.config[LoginSettings].confirm_s
     return session is not None and request.node.clock.now() < session.confirmed_until(life)

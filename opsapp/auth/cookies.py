@@ -1,9 +1,8 @@
 """Browser sessions: the session's token in a cookie, and the token that shows that a change comes from our own page.
 
-A page of another site can make a browser send the cookie, but it cannot read what our page says: so every unsafe
-request that is known by its cookie alone carries `X-CSRF-Token` (or the form field `csrf_token`), made from the
-session's token. What only reads under /api needs none, because an EventSource could not send it: there the browser's
-own word on who asks counts. A request with a credential of its own in header or address needs neither.
+A page of another site can make a browser send the cookie, but cannot read our page: so every unsafe request that is
+known by its cookie alone carries `X-CSRF-Token` (or the form field `csrf_token`). What only reads under /api needs
+none, because an EventSource could not send it: there the browser's own word on who asks counts.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ View = Callable[[Any, Request], Any]
 
 
 def cookie(name: str, value: str | None, *, secure: bool, max_age: int | None = None, path: str = "/") -> str:
-    """A Set-Cookie value that no script reads and no other site sends along; None for the value takes it away."""
+    """A Set-Cookie value that no script reads and no other site sends along; None takes it away."""
     return make_cookie(name, value, max_age=max_age, path=path, secure=secure, httponly=True, samesite="Lax")
 
 
 def known_browser_cookie(node: Node, username: str, *, secure: bool) -> str:
-    """For a browser in which this user has just signed in: others' attempts do not lock it out."""
+    """This user has just signed in here: others' attempts do not lock the browser out."""
     sealed, life = browsers.sealed_for(node, username)
     return cookie(browsers.cookie_name(username), sealed, secure=secure, max_age=life, path="/login")
 
@@ -53,7 +52,7 @@ def client_of(request: Request) -> Client:
 
 
 def form_key(node: Node) -> bytes | None:
-    """What the tokens of forms for people with a session are signed with; None: there is no master key here."""
+    """Signs the tokens of forms for people with a session; None: there is no master key here."""
     try:
         return node.registry[REGISTRY_KEY].derived(PURPOSE)
     except Unavailable:
@@ -61,13 +60,12 @@ def form_key(node: Node) -> bytes | None:
 
 
 def csrf_token(secret: str) -> bytes:
-    """What a form of somebody with this cookie carries. The cookie cannot be told from it."""
     return bytes.fromhex(digest("csrf\0" + secret))[:HALF]
 
 
 def masked_token(secret: str, key: bytes | None = None) -> str:
-    """The same, signed with the key where there is one, so that it is known as ours when its session has ended. In
-    other letters each time: a page may be compressed, and its length says nothing of the token."""
+    """Signed where there is a key, so that it is known as ours when its session has ended. Each time in other letters:
+    a compressed page's length says nothing of it."""
     mask, token = secrets.token_bytes(MASK), csrf_token(secret)
     token += _signature(key, token) if key else secrets.token_bytes(HALF)
     return (mask + bytes(a ^ b for a, b in zip(mask, token, strict=True))).hex()
@@ -78,7 +76,7 @@ def _signature(key: bytes, token: bytes) -> bytes:
 
 
 def _given(request: Request) -> bytes:
-    """The token that the request has, unmasked; the rest of a form is not read for it."""
+    """Unmasked; the rest of a form is not read for it."""
     given = request.headers.get(HEADER) or first_look(request, FIELD)
     try:
         masked = bytes.fromhex(given)
@@ -88,14 +86,13 @@ def _given(request: Request) -> bytes:
 
 
 def carries(request: Request, secret: str) -> bool:
-    """Whether the request has the CSRF token of this cookie."""
     return hmac.compare_digest(_given(request)[:HALF], csrf_token(secret))
 
 
 def is_of_our_page(request: Request, ended: str | None = None) -> bool:
-    """Whether the request has the token of a form that this service has shown to somebody with a session, and comes
-    from a page of ours: as the browser says; where it says nothing, as the cookie of that ended session does. The
-    cookie alone shows nothing: anybody can make one up, and the token to it."""
+    """Whether this service has shown that token to somebody with a session, and the request comes from a page of ours:
+    as the browser says, else as the cookie of that ended session does. The cookie alone shows nothing: anybody can
+    make one up, and the token to it."""
     token = _given(request)
     keys = request.registry[REGISTRY_KEY].all_derived(PURPOSE)
     if not any(hmac.compare_digest(token[HALF:], _signature(key, token[:HALF])) for key in keys):
@@ -109,8 +106,7 @@ def is_of_our_page(request: Request, ended: str | None = None) -> bool:
 
 
 class StaleForm(Forbidden):
-    """A form of our own page with the token of an older session: somebody has signed in anew since. `kept` is what it
-    says, `token` what it must carry now."""
+    """A form with the token of an older session of this browser. `kept`: what it says; `token`: what it needs now."""
 
     code = "csrf"
 
@@ -120,7 +116,7 @@ class StaleForm(Forbidden):
 
 
 def refused(request: Request, secret: str) -> Forbidden:
-    """Why a change without the token is refused. What another site's page sends is never shown for sending again."""
+    """What another site's page sends is never shown for sending again."""
     if is_form(request) and request.headers.get(HEADER) is None and is_of_our_page(request):
         kept = {name: text for name, text in read_form(request).items() if name != FIELD}
         return StaleForm(kept, masked_token(secret, form_key(request.node)))
@@ -129,7 +125,7 @@ def refused(request: Request, secret: str) -> Forbidden:
 
 def is_from_elsewhere(request: Request) -> bool:
     """Whether a page of another site reads this: from another host of the same site the browser sends the cookie along.
-    A link that somebody follows is nothing that a page reads."""
+    A followed link is nothing that a page reads."""
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
         return site not in ("same-origin", "none") and request.headers.get("Sec-Fetch-Mode") != "navigate"
@@ -138,7 +134,7 @@ def is_from_elsewhere(request: Request) -> bool:
 
 
 def csrf_deriver(view: View, info: Any) -> View:
-    """Whoever is known by a cookie changes nothing without the token. Public views do not ask who it is."""
+    """Public views do not ask who it is."""
     if info.exception_only or info.options.get("permission") == NO_PERMISSION_REQUIRED:
         return view
 

@@ -1,8 +1,5 @@
-"""The second factor that a role demands (`web.login.second_factor`): who has none yet signs in, sets it up, and does
-nothing else. API keys keep working: a program has no second factor, and only who has set one up can make a key.
-
-Must not: know how it is set up (engine.secondfactor).
-"""
+"""The second factor that a role demands (`web.login.second_factor`): who has none signs in, sets it up, and does
+nothing else. API keys keep working: only who has set one up can make a key."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ class FactorDemanded(Forbidden):
 
 
 def must_set_up(request: Request) -> bool:
-    """Whether whoever asks must set up a second factor first. The identity provider looks after that of its users."""
+    """Not users of an identity provider, which looks after that."""
     caller = request.caller
     if caller is None or caller.role not in request.node.config[LoginSettings].second_factor:
         return False

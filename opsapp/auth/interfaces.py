@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class ISecretText(Interface):
-    """Utility, `fn(node, text)`: the text with its secrets (`{{secret:NAME}}`) filled in; "" where one cannot be
-    read. On the hub or in a thread, outside of a transaction."""
+    """Utility, `fn(node, text)`: with its secrets (`{{secret:NAME}}`) filled in; "" where one cannot be read. Not in a
+    transaction."""
 
 
 class IUserDeleted(Interface):
-    """Gives back what a user had: nobody looks after it any more. A named utility for each kind of thing."""
+    """Named utility: gives back what a user looked after, of one kind."""
 
     def __call__(root: Root, username: str, now: float) -> None:
         """In the transaction that deletes the user."""

@@ -70,7 +70,7 @@ class LdapSettings:
 
     @staticmethod
     def across(sound: JsonObject) -> dict[str, str]:
-        """Once enabled, all that a sign-in needs must be there, and no password may travel in the open unasked."""
+        """Once enabled, all that a sign-in needs is there, and no password travels in the open unasked."""
         get = sound.get
         if not get("enabled"):
             return {}

@@ -65,8 +65,7 @@ def _ticket(request: Request, root: Root, token: str, now: float) -> Identity | 
 
 
 def look_up(root: Root, caller: Identity, now: float) -> Identity | None:
-    """Who another node vouched for, as the store has it now: its session or key must live, its role is the one of
-    today."""
+    """Who another node vouched for, as the store has it now, with the role of today."""
     if caller.session_id is None:
         return None
     key = live_key(root, caller.session_id, now)
@@ -81,5 +80,5 @@ def look_up(root: Root, caller: Identity, now: float) -> Identity | None:
 
 
 def sight_of_caller(root: Root, caller: Identity) -> Sight | None:
-    """What the teams of the user behind a credential let it see. A key is limited as its user is."""
+    """A key is limited as its user is."""
     return sight_for(root, caller.name) if caller.kind in PEOPLE else None

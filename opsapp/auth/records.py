@@ -1,8 +1,5 @@
-"""What is answered about users, their sessions, keys and invitations, each declared once (`wire.records`). The link of
-an invitation is in the answer that makes it only.
-
-Must not: know what is stored (`resources`).
-"""
+"""What is answered about users, sessions, keys and invitations. The link of an invitation is only in the answer that
+makes it."""
 
 from __future__ import annotations
 
@@ -35,8 +32,6 @@ class LoggedIn:
 
 @dataclass(frozen=True)
 class SecondStepDue:
-    """The password is right, and the second factor is on."""
-
     partial_token: Token
     totp_required: bool = True
 
@@ -87,8 +82,6 @@ class UserShown:
 
 @dataclass(frozen=True)
 class OwnSettings:
-    """How pages are for somebody, and how the account stands."""
-
     timezone: Annotated[str | None, Text(1, 60), CheckedBy(zone_problem)]
     theme: Literal["system", "light", "dark"]
     first_steps: Literal["open", "later"]
@@ -100,8 +93,6 @@ class OwnSettings:
 
 @dataclass(frozen=True)
 class FilterRecord:
-    """The address of a list, kept by a name."""
-
     sample: ClassVar[dict[str, str]] = {"name": "Down", "path": "/monitors", "query": "status=down"}
 
     name: Annotated[str, name_kind(60)]
@@ -156,7 +147,7 @@ TeamTags = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(200, unique=T
 
 @dataclass(frozen=True)
 class TeamSettings:
-    """Who is in a team, and the tags that each of its rights reaches. Who may act or change sees, too."""
+    """Members, and the tags that each right reaches. Who may act or change sees, too."""
 
     component: ClassVar[str] = "Team"
     sample: ClassVar[dict[str, object]] = {"name": "Shop", "members": ["otto"], "see": ["shop"], "act": ["shop"]}
@@ -194,8 +185,6 @@ class TeamRecord(TeamSettings):
 
 @dataclass(frozen=True)
 class UserAsCode:
-    """A user of a document. No password: who is not there is invited."""
-
     username: Annotated[str, NAME]
     role: Annotated[str, Choice(*reversed(HIGHEST_FIRST))] = "viewer"
     disabled: bool = False

@@ -1,4 +1,4 @@
-"""`opsapp agent-file OUT`: the agent program as one file, for hosts that do not fetch it from the server."""
+"""`opsapp agent-file OUT`: the agent program as one file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""`opsapp export --archive DIR`, and `opsapp verify-archive DIR`: what is over, as JSON lines, before it is forgotten.
-
-A directory with a file for each kind and a manifest, which says how many rows each has, its SHA-256, and what is needed
-to check the entries of the ledger. It is written beside its place and put there whole. Must not: hold more than a page.
-"""
+"""`opsapp export --archive DIR` and `verify-archive DIR`: what is over, as JSON lines, before it is forgotten. The
+manifest says how many rows each file has, its SHA-256, and what is needed to check the ledger. It is written beside
+its place and put there whole. Must not: hold more than a page."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -26,6 +25,10 @@ from opsapp.runtime.archive import ArchivePage
 from opsapp.runtime.chainkey import chain_key
 from opsapp.tree.root import KEY
 from opsapp.web import configfile
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.kinds import AnyValues
+from opsapp.wire.records import made
+from opsapp.wire.records import plain as as_json
 from opsapp.wire.version import VERSION
 
 from . import remote
@@ -37,8 +40,6 @@ BLOCK = 1 << 20
 
 
 class ArchivePart(NamedTuple):
-    """A file of an archive: where a running server gives its pages, and what makes them in this process."""
-
     name: str
     path: str
     page: Callable[[Any, str], ArchivePage]
@@ -50,7 +51,23 @@ PARTS = (
     ArchivePart("incidents.jsonl", "/api/monitoring/incidents/archive", archived_incidents),
 )
 Ask = Callable[[ArchivePart, str], ArchivePage]
-Tell = Callable[[JsonObject], Any]
+Tell = Callable[[int, str], Any]  # how many links of the ledger are archived, and the head of these
+
+
+@dataclass(frozen=True)
+class ArchivedFile:
+    rows: int
+    unreadable: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ArchiveManifest:
+    """`ledger`: what is needed to check its entries, as `healing.check` takes it."""
+
+    opsapp: str
+    ledger: AnyValues
+    files: dict[str, ArchivedFile]
 
 
 def add_commands(commands: Any) -> None:
@@ -69,15 +86,15 @@ def export_archive(asked: argparse.Namespace) -> None:
     with _source(asked) as (ask, tell), _writing(place) as directory:
         manifest = _write(directory, ask)
         os.replace(directory, place)
-        tell({name: manifest["ledger"][name] for name in ("links", "head")})
-    for name, file in manifest["files"].items():
-        lacking = f"; {file['unreadable']} cannot be read: `opsapp doctor` names it" if file["unreadable"] else ""
-        print(f"{name}\t{file['rows']} rows{lacking}")
+        tell(manifest.ledger["links"], manifest.ledger["head"])
+    for name, file in manifest.files.items():
+        lacking = f"; {file.unreadable} cannot be read: `opsapp doctor` names it" if file.unreadable else ""
+        print(f"{name}\t{file.rows} rows{lacking}")
 
 
 @contextlib.contextmanager
 def _writing(place: Path) -> Iterator[Path]:
-    """A directory beside the place. Nothing is left of it where it does not come to its end."""
+    """Nothing is left beside the place where it does not come to its end."""
     partial = place.with_name(place.name + ".partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
@@ -91,7 +108,6 @@ def _writing(place: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _source(asked: argparse.Namespace) -> Iterator[tuple[Ask, Tell]]:
-    """Where pages come from, and who is told how far the ledger was archived: a running server, or the store itself."""
     if asked.url:
         token = remote.token_of(asked)
 
@@ -99,29 +115,29 @@ def _source(asked: argparse.Namespace) -> Iterator[tuple[Ask, Tell]]:
             query = urlencode({"after": after}) if after else ""
             return ArchivePage(**remote.ask(asked.url, token, "GET", f"{part.path}?{query}"))
 
-        yield ask, lambda told: remote.ask(asked.url, token, "POST", ARCHIVED, told)
+        yield ask, lambda links, head: remote.ask(asked.url, token, "POST", ARCHIVED, {"links": links, "head": head})
         return
     config = configured(existing(settings_of(asked)))
     node = app.prepare(config, configfile.consult)
     try:
-        yield lambda part, after: node.transact(part.page, after), lambda told: node.transact(_archived, told)
+        yield lambda part, after: node.transact(part.page, after), partial(node.transact, _archived)
     finally:
         node.stop()
 
 
-def _archived(root: Any, told: JsonObject) -> None:
-    healing.archived(root, told["links"], told["head"])
-    note(root, SHELL, "healing.ledger.archived", "ledger", after=told)
+def _archived(root: Any, links: int, head: str) -> None:
+    healing.archived(root, links, head)
+    note(root, SHELL, "healing.ledger.archived", "ledger", after={"links": links, "head": head})
 
 
-def _write(directory: Path, ask: Ask) -> JsonObject:
-    manifest: JsonObject = {"opsapp": VERSION, "ledger": {}, "files": {}}
+def _write(directory: Path, ask: Ask) -> ArchiveManifest:
+    manifest = ArchiveManifest(VERSION, {}, {})
     for part in PARTS:
         digest, rows, unreadable, after = hashlib.sha256(), 0, 0, ""
         with _new(directory / part.name) as file:
             while True:
                 page = ask(part, after)
-                manifest["ledger"] |= page.about
+                manifest.ledger.update(page.about)
                 for row in page.rows:
                     line = json.dumps(row, separators=(",", ":")).encode() + b"\n"
                     digest.update(line)
@@ -130,9 +146,9 @@ def _write(directory: Path, ask: Ask) -> JsonObject:
                 if page.after is None:
                     break
                 after = page.after
-        manifest["files"][part.name] = {"rows": rows, "unreadable": unreadable, "sha256": digest.hexdigest()}
+        manifest.files[part.name] = ArchivedFile(rows, unreadable, digest.hexdigest())
     with _new(directory / MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=2).encode() + b"\n")
+        file.write(json.dumps(as_json(manifest), indent=2).encode() + b"\n")
     return manifest
 
 
@@ -154,28 +170,23 @@ def verify_archive(asked: argparse.Namespace) -> None:
     if not key:
         raise Mistaken("the key of the chain cannot be opened: the store's master key is needed too")
     try:
-        files, ledger = _manifest(directory)
+        manifest = made(ArchiveManifest, _parsed((directory / MANIFEST).read_bytes(), MANIFEST))
         for part in PARTS:
-            if _sha256(directory / part.name) != files[part.name]["sha256"]:
+            if _sha256(directory / part.name) != manifest.files[part.name].sha256:
                 raise Mistaken(f"{part.name} is not as it was written: its checksum is another one")
-        verdict = healing.check(_rows(directory / LEDGER), ledger, key)
+        verdict = healing.check(_rows(directory / LEDGER), manifest.ledger, key)
     except OSError as problem:
         raise Mistaken(f"the archive cannot be read: {plain(problem)}") from None
     except (KeyError, TypeError, AttributeError):
         raise Mistaken(f"{directory} is no archive of this program") from None
     if verdict.mistake:
         raise Mistaken(f"{LEDGER}: {verdict.mistake}")
-    first = ledger["folded"]["links"] + 1
-    span = f", links {first} to {ledger['links']}" if verdict.entries else ""
+    first = manifest.ledger["folded"]["links"] + 1
+    span = f", links {first} to {manifest.ledger['links']}" if verdict.entries else ""
     masked = f"; {verdict.masked} of them hold `***` and are signed like that" if verdict.masked else ""
     print(f"{LEDGER}\t{verdict.entries} entries{span}: as they were written{masked}")
     for part in PARTS[1:]:
-        print(f"{part.name}\t{files[part.name]['rows']} rows: the checksum fits, and nothing signs them")
-
-
-def _manifest(directory: Path) -> tuple[JsonObject, JsonObject]:
-    manifest = _parsed((directory / MANIFEST).read_bytes(), MANIFEST)
-    return manifest["files"], manifest["ledger"]
+        print(f"{part.name}\t{manifest.files[part.name].rows} rows: the checksum fits, and nothing signs them")
 
 
 def _rows(path: Path) -> Iterator[JsonObject]:

@@ -1,4 +1,4 @@
-"""`opsapp apply|export|import`: monitors, rules and other kinds as a YAML file, in the store or in a running server."""
+"""`opsapp apply|export|import`: a YAML file, for the store or for a running server."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ import yaml
 from opsapp.lib.problems import Invalid, Problem
 from opsapp.runtime import ascode
 from opsapp.web.ascode import AskedFor
+from opsapp.web.records import Applied, ChangeRecord
 from opsapp.wire.records import plain
 
 from . import archive, ascodefile, remote
-from .ascodedoors import AppliedChange, DocumentApplied, OwnStore, RunningService, door
+from .ascodedoors import OwnStore, RunningService, door
 from .ascodefile import DocumentFile, Refused
 from .places import Mistaken, ToldAlready, add_options
 
@@ -68,9 +69,8 @@ def import_file(asked: argparse.Namespace) -> int:
 
 
 def leave_refused(asked: argparse.Namespace, service: RunningService | OwnStore, estate: Estate) -> None:
-    """What the service would refuse is left, so that it does not keep the others out; and so is what would write over
-    something of the same name that is here already. What names an entry that is left changes by that, and is asked
-    about again."""
+    """What the service would refuse is left, so that it does not keep the others out; so is what would write over
+    something of the same name. What names an entry that is left changes by that, and is asked about again."""
     try:
         answer = _look(asked, service, ascodefile.of_another(asked.file, estate.document()))
     except Refused as refused:
@@ -121,7 +121,6 @@ def _told_as_asked(asked: argparse.Namespace) -> Iterator[None]:
 
 
 def _apply(asked: argparse.Namespace, service: RunningService | OwnStore, file: DocumentFile) -> int:
-    """Look first, say what would be deleted, and then change what was told and nothing else."""
     answer = _look(asked, service, file)
     if asked.dry_run:
         _print(asked, service, answer)
@@ -134,18 +133,18 @@ def _apply(asked: argparse.Namespace, service: RunningService | OwnStore, file: 
     return 0
 
 
-def _look(asked: argparse.Namespace, service: RunningService | OwnStore, file: DocumentFile) -> DocumentApplied:
+def _look(asked: argparse.Namespace, service: RunningService | OwnStore, file: DocumentFile) -> Applied:
     return _answer(service, file, AskedFor(file.document, True, asked.prune, file.references))
 
 
-def _answer(service: RunningService | OwnStore, file: DocumentFile, wanted: AskedFor) -> DocumentApplied:
+def _answer(service: RunningService | OwnStore, file: DocumentFile, wanted: AskedFor) -> Applied:
     try:
         return service.apply(wanted)
     except Invalid as problem:
         raise Refused(file.told(problem.fields)) from None
 
 
-def _print(asked: argparse.Namespace, service: RunningService | OwnStore, answer: DocumentApplied) -> None:
+def _print(asked: argparse.Namespace, service: RunningService | OwnStore, answer: Applied) -> None:
     changes = tuple(
         replace(change, once={name: service.address(text) for name, text in change.once.items()})
         for change in answer.changes
@@ -160,8 +159,7 @@ def _print(asked: argparse.Namespace, service: RunningService | OwnStore, answer
     print(summary(answer))
 
 
-def diff(changes: Iterable[AppliedChange]) -> Iterable[str]:
-    """Line by line, as people read it; of what is new, the fields that hold something."""
+def diff(changes: Iterable[ChangeRecord]) -> Iterable[str]:
     for change in changes:
         yield f"{SIGNS[change.change]} {change.kind} {change.key}"
         if change.change == ascode.CREATE:
@@ -176,7 +174,7 @@ def diff(changes: Iterable[AppliedChange]) -> Iterable[str]:
         yield from (f"    {name}, shown this once: {text}" for name, text in change.once.items())
 
 
-def summary(answer: DocumentApplied) -> str:
+def summary(answer: Applied) -> str:
     words = ("would create", "change", "delete") if answer.dry_run else ("created", "changed", "deleted")
     kinds = zip(words, (ascode.CREATE, ascode.UPDATE, ascode.DELETE), strict=True)
     counts = ", ".join(f"{word} {len(answer.of_kind(change))}" for word, change in kinds)

@@ -1,6 +1,4 @@
-"""The service that a document is for: a running server, or a store that no server has. It is opened once, and asked
-what would change before it is told to change that.
-"""
+"""The service that a document is for: a running server, or a store that no server has."""
 
 from __future__ import annotations
 
@@ -15,61 +13,24 @@ from opsapp.runtime.ascodeapply import ApplyingActor
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 from opsapp.web.ascode import AskedFor
-from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import AnyValues
+from opsapp.web.records import Applied
 from opsapp.wire.records import made
 
 from . import remote
 from .places import Mistaken, configured, existing, settings_of
 
 
-@dataclass(frozen=True)
-class AppliedChange:
-    kind: str
-    change: str
-    key: str
-    id: str | None
-    before: AnyValues
-    after: AnyValues
-    secrets: bool
-    stamp: str
-    once: dict[str, str]
-
-
-@dataclass(frozen=True)
-class AwaitedEntry:
-    kind: str
-    key: str
-    why: str
-
-
-@dataclass(frozen=True)
-class DocumentApplied:
-    """What has changed, or would, as the API answers it."""
-
-    changes: tuple[AppliedChange, ...]
-    unchanged: int
-    waiting: tuple[AwaitedEntry, ...]
-    dry_run: bool
-
-    def of_kind(self, change: str) -> list[AppliedChange]:
-        """Those that create, update or delete."""
-        return [row for row in self.changes if row.change == change]
-
-
 class RunningService:
-    """A running one, asked by its API."""
-
     def __init__(self, asked: argparse.Namespace):
         if getattr(asked, "file", "") == "-" and not (asked.token or os.environ.get(remote.TOKEN)):
             raise Mistaken(f"standard input is the file: give the token as --token or ${remote.TOKEN}")
         self._url, self._token = asked.url, remote.token_of(asked)
 
-    def apply(self, wanted: AskedFor) -> DocumentApplied:
+    def apply(self, wanted: AskedFor) -> Applied:
         references = [{"place": list(place), "text": text} for place, text in wanted.references.items()]
         seen = None if wanted.seen is None else list(wanted.seen)
         body = {**wanted._asdict(), "references": references, "seen": seen}
-        return made(DocumentApplied, remote.ask(self._url, self._token, "POST", "/api/apply", body))
+        return made(Applied, remote.ask(self._url, self._token, "POST", "/api/apply", body))
 
     def export(self) -> Any:
         return remote.ask(self._url, self._token, "GET", "/api/export")
@@ -86,21 +47,22 @@ class RunningService:
 
 
 class _OnlyTried(Exception):
-    """Ends a dry run's transaction; carries what it found."""
+    """Ends a dry run's transaction."""
+
+    def __init__(self, answer: Applied):
+        self.answer = answer
+        super().__init__()
 
 
 class OwnStore(NamedTuple):
-    """The store itself."""
-
     registry: Any
     node: Any
 
-    def apply(self, wanted: AskedFor) -> DocumentApplied:
+    def apply(self, wanted: AskedFor) -> Applied:
         try:
-            answer = self.node.transact(_apply, self.node, self.registry, wanted)
+            return self.node.transact(_apply, self.node, self.registry, wanted)
         except _OnlyTried as tried:
-            answer = tried.args[0]
-        return made(DocumentApplied, answer)
+            return tried.answer
 
     def export(self) -> Any:
         return self.node.transact(ascode.export, self.node, self.registry.opsapp_kinds)
@@ -115,7 +77,7 @@ class OwnStore(NamedTuple):
         self.node.stop()
 
 
-def _apply(root: Any, node: Any, registry: Any, wanted: AskedFor) -> dict[str, object]:
+def _apply(root: Any, node: Any, registry: Any, wanted: AskedFor) -> Applied:
     """Whoever has the store may do anything in it: there is nothing to confirm."""
     outcome = documents.apply(root, node, registry, wanted, ApplyingActor(SHELL, lambda: None))
     for change in outcome.changes:

@@ -1,6 +1,5 @@
-"""A document in a file: read, its references resolved by the environment and the files of whoever runs the command, and
-mistakes told with file, line and thing. Must not: ask a service.
-"""
+"""A document in a file, its references resolved by the environment and files of whoever runs the command; mistakes with
+file, line and thing. Must not: ask a service."""
 
 from __future__ import annotations
 
@@ -31,7 +30,6 @@ class DocumentFile(NamedTuple):
     references: dict[Place, str]
 
     def told(self, fields: dict[str, str]) -> list[DocumentMistake]:
-        """Every mistake, in the order of the lines."""
         mistakes = [self._refusal(place.removeprefix("document."), text) for place, text in fields.items()]
         return sorted(mistakes, key=lambda mistake: (mistake.line or 0, mistake.path))
 
@@ -41,7 +39,6 @@ class DocumentFile(NamedTuple):
         return DocumentMistake(self.path, line, place, self._name_at(steps), text)
 
     def _name_at(self, steps: Place) -> str:
-        """What people call the entry that this place is in."""
         try:
             entry = self.document[steps[0]][int(steps[1])]
             return next((str(entry[field]) for field in NAMED_BY if entry.get(field)), "")
@@ -50,8 +47,6 @@ class DocumentFile(NamedTuple):
 
 
 class DocumentMistake(NamedTuple):
-    """One thing that is wrong with a document."""
-
     file: str
     line: int | None
     path: str
@@ -84,7 +79,6 @@ def read(path: str) -> DocumentFile:
 
 
 def _resolved(file: DocumentFile, directory: Path) -> DocumentFile:
-    """With what its references stand for; Refused, with all of those that stand for nothing."""
     wrong: dict[str, str] = {}
 
     def value_at(place: Place) -> Callable[[str], str]:
@@ -128,6 +122,6 @@ def _value_of(name: str, directory: Path) -> str:
 
 
 def of_another(path: str, document: JsonObject) -> DocumentFile:
-    """What was read from the file of another program: no text in it is a reference of ours."""
+    """The file of another program: no text in it is a reference of ours."""
     escaped = references.rewritten(document, lambda _, text: references.escaped(text))
     return DocumentFile(path, escaped, {}, {})

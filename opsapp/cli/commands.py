@@ -1,7 +1,4 @@
-"""All commands of `opsapp`: arguments, messages for people, exit codes.
-
-Lives here: the parser and what becomes of a problem. Must not: decide anything that the service does not decide too.
-"""
+"""All commands of `opsapp`: the parser, and what becomes of a problem."""
 
 from __future__ import annotations
 
@@ -61,7 +58,6 @@ def _parsed(given: list[str]) -> argparse.Namespace:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run one command; its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     asked = _parsed(given)
     if asked.command != "serve":

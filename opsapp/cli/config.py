@@ -33,7 +33,6 @@ def bare_registry() -> Iterator[Any]:
 
 
 def known_steps() -> list[EvolveStep]:
-    """The evolve steps of this version."""
     with bare_registry() as registry:
         steps: list[EvolveStep] = registry.opsapp_evolve_steps
     return steps

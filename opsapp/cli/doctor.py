@@ -82,7 +82,6 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    """Those of this node, and what the store's server shows."""
     directory, now = certificates.directory_of(settings), certificates.now()
     if directory is None:
         return
@@ -171,7 +170,6 @@ def _version(
 
 
 def _trace(settings: Settings) -> Iterator[Finding]:
-    """The ledger and the cases against what the pipeline can have written."""
     if any(not path.exists() or _is_held(path) for path in backup.files_of(settings)):
         yield Finding(FAIL, "trace", "the store is not there or in use: stop the service, or take a copy of it")
         return

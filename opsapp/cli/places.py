@@ -1,4 +1,4 @@
-"""Where a command works: the ini file, the data directory or the store that its options name."""
+"""Where a command works: the ini file, the data directory or the store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class ToldAlready(Exception):
 
 
 def add_options(command: argparse.ArgumentParser, *, ini: bool = True) -> None:
-    """The options that say where. `opsapp serve` takes the ini file as an argument instead."""
     if ini:
         command.add_argument("--ini", metavar="FILE", help="take the places from this ini file")
     command.add_argument("--data", metavar="DIR", help="the data directory of an embedded store")
@@ -47,7 +46,6 @@ def add_options(command: argparse.ArgumentParser, *, ini: bool = True) -> None:
 
 
 def settings_of(asked: argparse.Namespace) -> dict[str, str]:
-    """The ini file's settings, overridden by the options."""
     settings = ini_settings(asked.ini) if asked.ini else {}
     given = {
         "opsapp.data": asked.data and str(Path(asked.data).absolute()),
@@ -81,7 +79,6 @@ HELD = "the store is in use by another process: stop it first, or ask the runnin
 
 
 def configured(settings: Settings, *, new_history: bool = False) -> Configurator:
-    """The system with its store open, or a sentence that says why not."""
     refuse_root(settings)
     with opening(HELD):
         config = app.configure(settings, new_history=new_history)
@@ -114,7 +111,7 @@ def _name(user: int) -> str:
 
 
 def existing(settings: Settings) -> Settings:
-    """The same settings, for a command that is about a store that is there: a mistyped place is not made a new one."""
+    """For a store that is there: a mistyped place is not made a new one."""
     settings = {**settings, **store_settings(settings)}
     files, key = backup.files_of(settings), seals.file_beside(settings)
     if embedded.unfinished(files):
@@ -159,7 +156,6 @@ def opening(locked: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(settings: Settings) -> Iterator[tuple[Registry, Any]]:
-    """The registry, and what is at the top of the store. It is only read."""
     with opening(HELD):
         registry = app.configure(settings).registry
     registry[seals.REGISTRY_KEY] = seals.Seal(seals.read(seals.key_file(settings)))
@@ -176,7 +172,6 @@ def reading(settings: Settings) -> Iterator[tuple[Registry, Any]]:
 
 
 def plain(problem: Exception) -> str:
-    """What the system says, for people: the file if it names one, and no numbers."""
     reason = getattr(problem, "reason", problem)  # urllib wraps what the socket said
     words = getattr(reason, "strerror", None) or str(reason)
     name = getattr(reason, "filename", None)

@@ -1,4 +1,4 @@
-"""Asking a running server from the shell. A token comes from --token, the environment, the prompt or standard input."""
+"""Asking a running server. A token comes from --token, the environment, the prompt or standard input."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def token_of(asked: argparse.Namespace) -> str:
 
 
 def ask(url: str, token: str | None, method: str, path: str, body: JsonObject | None = None) -> Any:
-    """The server's answer, without a token to anybody; Invalid where it names wrong fields, a sentence for people where
-    it refuses otherwise."""
+    """Without a token as nobody; Invalid where wrong fields are named, else a sentence for people."""
     try:
         request = urllib.request.Request(
             url.rstrip("/") + path,

@@ -115,7 +115,6 @@ def _node_settings(asked: argparse.Namespace) -> dict[str, str]:
 
 
 def server_settings(ini: str) -> dict[str, str]:
-    """The [server:main] section."""
     ini_settings(ini)
     parser = configparser.ConfigParser({"here": str(Path(ini).absolute().parent)}, interpolation=None)
     parser.read(ini)
@@ -124,8 +123,8 @@ def server_settings(ini: str) -> dict[str, str]:
 
 
 def set_up_logging(ini: str) -> bool:
-    """Whether the ini file says itself how logs look; else the YAML file's `log` section does. Nobody's format here
-    shows a process, a thread or a line of code: their search is left out."""
+    """Whether the ini file says how logs look; else the YAML file's `log` section does. No format here shows a process,
+    a thread or a line of code: their search is left out."""
     logging.logProcesses = logging.logThreads = logging.logMultiprocessing = False
     logging._srcfile = None
     ini_settings(ini)

@@ -1,4 +1,4 @@
-"""`opsapp status-export DIR`: the public status page as static files, for a web server that outlives this service."""
+"""`opsapp status-export DIR`: the public status page as static files, which outlive this service."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def export_status(asked: argparse.Namespace) -> None:
 
 
 def fetch(url: str) -> tuple[PublicPage, StatusDocument]:
-    """How the page looks, and the status document."""
     return made(PublicPage, _answer(url, "/api/status/page")), made(
         StatusDocument, _answer(url, "/api/monitoring/status-page")
     )
@@ -60,7 +59,7 @@ def _answer(url: str, path: str) -> JsonObject:
 
 
 def read(asked: argparse.Namespace) -> tuple[PublicPage, StatusDocument]:
-    """The same from the store. What nobody has looked at for too long is unknown, and the page says so."""
+    """From the store. What nobody has looked at for too long is unknown."""
     config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
     try:
@@ -75,8 +74,8 @@ def read(asked: argparse.Namespace) -> tuple[PublicPage, StatusDocument]:
 
 
 def write(directory: Path, about: PublicPage, document: StatusDocument, base_url: str) -> None:
-    """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of monitors that
-    are no longer published are removed."""
+    """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of unpublished
+    monitors go."""
     badges = directory / "status" / "badge"
     badges.mkdir(parents=True, exist_ok=True)
     files = {

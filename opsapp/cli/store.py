@@ -115,7 +115,7 @@ def _print_lacking(directory: Path) -> None:
 
 
 def _refuse_apart(main: Path, files: list[Path]) -> None:
-    """Conflict where this version must not use this file, which may be a server's, or a copy."""
+    """Conflict where this version must not use this file."""
     refusal = upgrades.refused(upgrades.steps_of_file(main, known_steps()), files)
     if refusal:
         raise Conflict(refusal)

@@ -55,7 +55,6 @@ def _opened(asked: argparse.Namespace, *, anew: bool = False) -> Iterator[Any]:
 
 
 def ask_password() -> str:
-    """From the prompt, or the first line of standard input when that is no terminal."""
     if sys.stdin.isatty():
         return getpass.getpass("Password: ")
     return sys.stdin.readline().rstrip("\r\n")

@@ -60,7 +60,7 @@ def create_schedule(context: Schedules, request: Request) -> Any:
 @api.get(Schedule, returns=ScheduleRecord)
 def schedule(context: Schedule, request: Request) -> Any:
     """One schedule."""
-    return plain(context.record)
+    return context.record
 
 
 @api.update(Schedule, body=ScheduleRecord, read_only=ScheduleRecord, role="admin", returns=ScheduleRecord,
@@ -152,7 +152,7 @@ def create_policy(context: CallPolicies, request: Request) -> Any:
 @api.get(CallPolicy, returns=PolicyRecord)
 def policy(context: CallPolicy, request: Request) -> Any:
     """One policy."""
-    return plain(context.record)
+    return context.record
 
 
 @api.update(CallPolicy, body=PolicyRecord, read_only=PolicyRecord, role="admin", returns=PolicyRecord,

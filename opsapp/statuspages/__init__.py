@@ -1,17 +1,8 @@
-"""The public status page beyond its figures: how it looks, who is told, what is planned. /api/status/settings,
-/api/status/page, /api/status/pages, /api/status/subscriptions.
-
-What the public may know of monitors and incidents, monitoring says; this room adds an admin's settings, the calendar of
-maintenance and the subscribers, and the `ui` room shows all of it.
+"""The public status page beyond its figures, which monitoring says: an admin's settings, the calendar of maintenance,
+the subscribers. /api/status/settings, /api/status/page, /api/status/pages, /api/status/subscriptions.
 
 Greenlets: `status-calendar` and `status-news` (what happened becomes messages, and messages rows of the queues),
 `status-mail` and `status-webhook` (rows leave, a batch at a time), all under the lease `status-page`; `status-purge`.
-
-    logic/      groups, contrast, pictures, the calendar's text, letters: pure
-    records     what the page is, for everybody
-    resources   what is stored
-    engine/     settings, asking to subscribe, telling, sending
-    views.py    the API
 """
 
 

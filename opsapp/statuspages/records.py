@@ -1,8 +1,5 @@
-"""The public page and its subscribers, each declared once: bodies, answers, what is written as code, and forms follow
-from the classes here. Other rooms may import them.
-
-Must not: know what is stored (`resources`).
-"""
+"""The public page and its subscribers, declared for bodies, answers, code and forms. Other rooms may import them. Must
+not: know what is stored."""
 
 from __future__ import annotations
 
@@ -21,8 +18,13 @@ from .logic.colours import colour_problem
 from .logic.dates import LANGUAGES
 from .logic.groups import MONITORS, GroupAsCode, GroupRecord, Id, groups_problem
 from .logic.mailserver import server_problem
-from .logic.slugs import SLUG, slug_problem
 
+TAKEN = frozenset(  # parts of the page of all
+    ("badge", "calendar", "confirm", "history", "incidents", "logo", "monitors", "public", "status", "subscribe",
+     "theme", "unsubscribe")
+)  # fmt: skip
+SLUG = Text(1, 50, "[a-z0-9]+(-[a-z0-9]+)*", "customers: small letters, digits and - between them")
+IN_ADDRESS = CheckedBy(lambda slug: "is the name of a part of the page of all" if slug in TAKEN else None)
 Kind = Annotated[str, Choice(*KINDS)]
 Count = Annotated[int, Between(0)]
 MOST_GROUPS = Most(200)
@@ -36,8 +38,6 @@ ON_DARK = CheckedBy(lambda colour: colour_problem(colour, dark=True))
 
 @dataclass(frozen=True)
 class PageLooks:
-    """How the page looks to visitors."""
-
     name: Annotated[str, name_kind(80), FormField("Name", hint="What visitors see at the top")] = "Status"
     description: Annotated[str, Text(0, 500), FormField("Description", "area")] = ""
     site_url: Annotated[
@@ -111,8 +111,6 @@ class PageUpdated(PageRecord):
 
 @dataclass(frozen=True)
 class PageAsCode(PageRecord):
-    """The one page of a service."""
-
     page: Literal["public"] = "public"
     groups: Annotated[tuple[GroupAsCode, ...], MOST_GROUPS] = ()
 
@@ -129,8 +127,6 @@ class PublicPage(PageLooks):
 
 @dataclass(frozen=True, kw_only=True)
 class ShownGroup(GroupRecord):
-    """A group of a page of its own, which shows what its groups name."""
-
     monitors: Annotated[
         tuple[Id, ...],
         MONITORS,
@@ -140,11 +136,11 @@ class ShownGroup(GroupRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPageRecord(PageLooks):
-    """A page beside the one of all: it shows the monitors of its groups, whatever their tags are, and nothing else."""
+    """It shows the monitors of its groups, whatever their tags are, and nothing else."""
 
     sample: ClassVar[dict[str, str]] = {"slug": "customers", "name": "Customers"}
 
-    slug: Annotated[str, SLUG, CheckedBy(slug_problem), FormField("Path", hint="Its address ends in it: /status/…")]
+    slug: Annotated[str, SLUG, IN_ADDRESS, FormField("Path", hint="Its address ends in it: /status/…")]
     name: Annotated[str, name_kind(80), FormField("Name", hint="What visitors see at the top")] = field()
     public_url: Annotated[
         str | None,
@@ -162,8 +158,6 @@ class OwnPageRecord(PageLooks):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPageDone(OwnPageRecord):
-    """The page after what was done to it."""
-
     status: Told[Literal["created", "updated"]] = "updated"
 
 
@@ -177,15 +171,11 @@ class ShownGroupAsCode(ShownGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPageAsCode(OwnPageRecord):
-    """As code: its groups name monitors."""
-
     groups: Annotated[tuple[ShownGroupAsCode, ...], MOST_GROUPS] = ()
 
 
 @dataclass(frozen=True)
 class SubscriptionRecord:
-    """Somebody who is told, or has asked to be."""
-
     sample: ClassVar[dict[str, str]] = {"kind": "mail", "address": "you@example.org"}
 
     kind: Kind
@@ -212,8 +202,6 @@ class SubscriptionAsked:
 
 @dataclass(frozen=True)
 class SubscriptionCounts:
-    """How many are told, by what they are told by, and how many messages wait."""
-
     confirmed: dict[str, Count]
     pending: Count
     waiting: Count

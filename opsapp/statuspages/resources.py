@@ -1,8 +1,5 @@
-"""What is stored of the public page: its settings, its logo, its subscribers, what they are to be told, the calendar.
-
-Addresses are sealed. A subscriber is found by the mark of an address, a keyed hash that nobody without the store's key
-can make. Queues are rows of `runtime.queue`; a row names `announcement/subscriber`, or `confirm/subscriber`.
-"""
+"""What is stored of the public page. Addresses are sealed; a subscriber is found by the mark of one, a keyed hash that
+nobody without the store's key can make. A row of a queue names `announcement/subscriber`, or `confirm/subscriber`."""
 
 from __future__ import annotations
 
@@ -88,7 +85,6 @@ class Queue(Persistent):
         return Agenda(self.first if row.startswith(CONFIRM) else self.rows)
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds."""
         for rows in (self.first, self.rows):
             Agenda(rows).move(by)
 
@@ -97,8 +93,8 @@ class Queue(Persistent):
 
 
 class StatusPageStore(Persistent):
-    """`confirmed`: subscriber id -> (kind, groups), so that nobody is loaded to be passed over. `fanning`:
-    announcement id -> the last subscriber id whose row is written."""
+    """`confirmed`: subscriber id -> (kind, groups), so that nobody is loaded to be passed over. `fanning`: announcement
+    id -> the last subscriber id whose row is written."""
 
     notices: OOBTree | None = None  # id -> title of those told to be open; stores of an older version have none
     pages: OOBTree | None = None  # slug -> settings of a page of its own; None: there never was one
@@ -121,8 +117,7 @@ class StatusPageStore(Persistent):
 
     @property
     def page(self) -> PageRecord:
-        """As an admin sees it: never the mail server's password, nor its address. What a newer version added to the
-        settings has its default."""
+        """As an admin sees it: never the mail server's address. What a newer version added has its default."""
         page = made(PageRecord, self.settings)
         server, logo = self.mail_server and HIDDEN, self.logo and self.logo.record
         return replace(page, mail_server=server, logo=logo)
@@ -151,7 +146,6 @@ class StatusPageStore(Persistent):
             self.pages.pop(slug, None)
 
     def mail_address(self, root: Root) -> str | None:
-        """That of the mail server."""
         return self.mail_server and seal_of(root).open(self.mail_server, MAIL_SERVER)
 
     @property
@@ -224,13 +218,13 @@ def mark_of(root: Root, kind: str, address: str) -> str:
 
 
 def token_of(root: Root, purpose: str, subscriber_id: str, subscriber: Subscriber) -> str:
-    """What a link holds. It is stored nowhere; that of a confirmation ends when somebody asks again."""
+    """What a link holds; stored nowhere. That of a confirmation ends when somebody asks again."""
     of = str(subscriber.asked_at) if purpose == CONFIRM else subscriber.mark
     return subscriber_id + _hmac(root, json.dumps([purpose, subscriber_id, of]))[:48]
 
 
 def bearer_of(root: Root, purpose: str, token: str) -> str | None:
-    """Whose link it is, or None. A guess costs the same whether the subscriber exists or not."""
+    """A guess costs the same whether the subscriber exists or not."""
     subscriber_id = token[:16]
     subscriber = store_of(root).subscribers.get(subscriber_id)
     known = subscriber or Subscriber("", "", "", (), 0.0)

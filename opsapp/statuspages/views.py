@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
 from opsapp.tree.folder import Facet, add_facet
@@ -86,15 +84,15 @@ add_facet(StatusFacet, "subscriptions", Subscriptions)
 
 
 @api.get(PublicPageFacet, role="public", returns=PublicPage)
-def show_page(context: PublicPageFacet, request: Request) -> Any:
+def show_page(context: PublicPageFacet, request: Request) -> PublicPage:
     """What the status page shows besides the status document: how it looks, and its groups of published monitors."""
-    return plain(settings.public_page(request.root))
+    return settings.public_page(request.root)
 
 
 @api.get(PageSettings, role="admin", returns=PageRecord)
-def show_settings(context: PageSettings, request: Request) -> Any:
+def show_settings(context: PageSettings, request: Request) -> PageRecord:
     """How the page looks, and by what people may be told. The mail server is never shown."""
-    return plain(settings.record(request.root))
+    return settings.record(request.root)
 
 
 @api.update(
@@ -127,9 +125,9 @@ def drop_logo(context: PageLogo, request: Request) -> Deleted:
 
 
 @api.get(OwnPages, role="admin", query=Paging, returns=[OwnPageRecord])
-def list_pages(context: OwnPages, request: Request) -> Any:
+def list_pages(context: OwnPages, request: Request) -> list[OwnPageRecord]:
     """Pages of their own, beside the one of all: at most 50."""
-    return [plain(page) for page in page_of(request, ownpages.records(request.root))]
+    return page_of(request, ownpages.records(request.root))
 
 
 @api.create(OwnPages, role="admin", body=OwnPageRecord, returns=OwnPageDone, audit="status_page.create")
@@ -141,9 +139,9 @@ def create_page(context: OwnPages, request: Request) -> OwnPageDone:
 
 
 @api.get(OwnPage, role="admin", returns=OwnPageRecord)
-def show_own_page(context: OwnPage, request: Request) -> Any:
+def show_own_page(context: OwnPage, request: Request) -> OwnPageRecord:
     """How it looks, where it is, and which monitors its groups name."""
-    return plain(ownpages.record(request.root, context.__name__))
+    return ownpages.record(request.root, context.__name__)
 
 
 @api.update(OwnPage, role="admin", body=OwnPageRecord, read_only=OwnPageRecord, returns=OwnPageDone,
@@ -172,21 +170,21 @@ def delete_page(context: OwnPage, request: Request) -> Deleted:
 def subscribe(context: Subscriptions, request: Request) -> Deferred:
     """Asks to be told of incidents and maintenance. The answer is the same whether the address is known or not."""
     node, ip, wanted = request.node, request.client_ip, made(SubscriptionRecord, request.valid_body)
-    return Deferred(lambda: (201, {}, plain(subscriptions.ask(node, ip, wanted))))
+    return Deferred(lambda: (201, {}, subscriptions.ask(node, ip, wanted)))
 
 
 @api.get(Subscriptions, role="admin", query=schemas.SubscriptionQuery, returns=[SubscriptionRecord])
-def list_subscriptions(context: Subscriptions, request: Request) -> Any:
+def list_subscriptions(context: Subscriptions, request: Request) -> list[SubscriptionRecord]:
     """Who is told, or has asked to be; addresses as far as an admin needs them."""
     query = made(schemas.SubscriptionQuery, request.valid_query)
     rows, count = subscriptions.page(request.root, query.state, query.limit, query.offset)
-    return counted(request, [plain(row) for row in rows], count)
+    return counted(request, rows, count)
 
 
 @api.get(Subscriptions, "counts", role="admin", returns=SubscriptionCounts)
-def count_subscriptions(context: Subscriptions, request: Request) -> Any:
+def count_subscriptions(context: Subscriptions, request: Request) -> SubscriptionCounts:
     """How many are told, and how many messages wait."""
-    return plain(subscriptions.counts(request.root))
+    return subscriptions.counts(request.root)
 
 
 @api.delete(Subscription, role="admin", returns=Deleted, audit="subscription.delete")

@@ -1,7 +1,5 @@
-"""Pages: templates, static files, HTML views over the same resources that the API has. No logic lives here.
-
-/, /login, /login/totp, /logout, /static. A page is `pages.page(request, "name.jinja2", title=…, …)`.
-"""
+"""Pages: templates, static files, HTML views over the resources of the API. A page is `pages.page(request,
+"name.jinja2", title=…, …)`. Must not: decide anything."""
 
 
 def includeme(config):

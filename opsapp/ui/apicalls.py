@@ -1,9 +1,5 @@
-"""A page asks the API, in its own process and transaction, as whoever looks at it.
-
-So a page shows what the API says, is refused what the API refuses, and changes nothing but by it.
-
-Must not: know a page.
-"""
+"""A page asks the API, in its own process and transaction, as whoever looks: so it is refused what the API refuses, and
+changes nothing but by it. Must not: know a page."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from pyramid.response import Response
 
 from opsapp.auth.cookies import FIELD, HEADER
 from opsapp.web import subrequests
-from opsapp.web.answers import BY_PAGE, Answer, Deferred
+from opsapp.web.answers import BY_PAGE
 from opsapp.web.forms import first_look
 
 
@@ -22,16 +18,3 @@ def ask(request: Request, method: str, path: str, query: str = "", body: Any = N
     """The API's answer, as `subrequests.ask`; declared records come as they are."""
     token = first_look(request, FIELD) if request.method == "POST" else ""
     return subrequests.ask(request, method, path, query, body, headers={HEADER: token}, marks={BY_PAGE: True})
-
-
-def value_of(response: Response) -> Any:
-    """What it says: declared records as they are, else JSON. One that is carried out later is, on the hub, outside the
-    transaction."""
-    if isinstance(response, Deferred):
-        outcome = response.fn()
-        if isinstance(outcome, Answer):
-            raise TypeError(f"no page can show {outcome!r}")
-        return outcome.json_body if isinstance(outcome, Response) else outcome[2]
-    if hasattr(response, "records"):
-        return response.records
-    return response.json_body if response.body else None

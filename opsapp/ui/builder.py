@@ -1,7 +1,5 @@
-"""From the table of pages to what a template shows: which pages there are, what of one its reader may see, its values.
-
-Must not: decide what is allowed; the API's own views say which role they take (`web.openapi.endpoints`).
-"""
+"""From the table of pages to what a template shows. Must not: decide what is allowed; the API's views say which role
+they take (`web.openapi.endpoints`)."""
 
 from __future__ import annotations
 
@@ -27,8 +25,8 @@ Ask = Callable[[str, str], Any]  # (path, query) -> a response
 
 
 class Known(NamedTuple):
-    """The pages that there are, and the role that each of the API's views takes. `limited`: to who is in a team, of the
-    views that keep within what teams may see; of a page they need the first part alone."""
+    """The pages that there are, and the role of each of the API's views. `limited`: to who is in a team; of a page they
+    need the first part alone."""
 
     pages: tuple[Page, ...]
     roles: dict[str, str]
@@ -69,7 +67,6 @@ def known_for(request: Any) -> Known:
 
 
 def needed(page: Page, *, all: bool = False) -> list[str]:
-    """The views that a page is made of; with `all`, those of its acts too."""
     apis = ["GET " + part.source.partition("?")[0] for part in page.parts if all or not part.optional]
     acts = [*(forms_of(page) if all else page.forms), *(act for part in page.parts for act in part.acts)]
     asked = page.draft.apis if all and page.draft is not None else ()
@@ -87,7 +84,6 @@ def _shape(api: str) -> str:
 
 
 def find(known: Known, path: str) -> tuple[Page, dict[str, str]] | None:
-    """The page at this path, and what its path names."""
     steps = path.split("/")
     for page in known.pages:
         wanted = page.path.split("/")
@@ -98,8 +94,7 @@ def find(known: Known, path: str) -> tuple[Page, dict[str, str]] | None:
 
 
 def narrowed(page: Page, names: Collection[str]) -> Page:
-    """The page without the parts that these of its blocks do not need. All of it, where the page does not say what one
-    of them needs."""
+    """Without the parts that these of its blocks do not need; all of it, where the page does not say what one needs."""
     blocks = [block for block in page.blocks if block.name in names]
     if len(blocks) < len(names):
         return page
@@ -109,7 +104,6 @@ def narrowed(page: Page, names: Collection[str]) -> Page:
 
 
 def act_of(page: Page, name: str) -> Act | None:
-    """The act that a form of this page names: `part.act`, or its own name for one of the page's forms."""
     if "." not in name:
         return next((act for act in forms_of(page) if act.name == name), None)
     part = part_of(page, name)
@@ -117,38 +111,32 @@ def act_of(page: Page, name: str) -> Act | None:
 
 
 def part_of(page: Page, name: str) -> Part | None:
-    """The part of the page that has the act with this name."""
     parts = {part.name or str(number): part for number, part in enumerate(page.parts)}
     return parts.get(name.partition(".")[0])
 
 
 def acts_of(page: Page, may: Callable[[str], bool]) -> dict[str, Act]:
-    """What the reader may do on this page, by the names that `act_of` knows."""
     of_parts = [(part.name or str(number), act) for number, part in enumerate(page.parts) for act in part.acts]
     named = [(f"{part}.{act.name}", act) for part, act in of_parts] + [(act.name, act) for act in forms_of(page)]
     return {name: act for name, act in named if may(act.api)}
 
 
 def needed_for(page: Page) -> str:
-    """The act that the page is for, if it is for one: refused to who may not do it."""
+    """The act that the page is for, if any: refused to who may not do it."""
     return page.needs or (page.forms[0].api if page.forms and not page.parts else "")
 
 
 def is_for_all(known: Known, page: Page) -> bool:
-    """Whether every role may see it."""
     apis = [*needed(page), *filter(None, [needed_for(page)])]
     return all(known.may(ROLES[0], api) for api in apis)
 
 
 class Withheld(NamedTuple):
-    """What this role may do on a page and its reader may not."""
-
     role: str
     acts: tuple[str, ...]
 
 
 def withheld_of(known: Known, page: Page, role: str) -> tuple[Withheld, ...]:
-    """What the page, and those right below it, keep from this reader; the lowest role first."""
     acts = [*page.forms, *(act for part in page.parts for act in part.acts)]
     offered = [(act.label, act.api) for act in acts] + [*page.calls, *(page.draft.apis if page.draft else ())]
     place = _shape(page.path)
@@ -167,14 +155,12 @@ def _verb(label: str) -> str:
 
 
 class ManyActs(NamedTuple):
-    """What may be done to many rows of a part at once, by the names of the acts."""
-
     key: str
     acts: tuple[tuple[str, Act], ...]
 
 
 def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
-    """By the part's name; of what the reader may do. Parts without such an act are left out."""
+    """By the part's name; of what the reader may do."""
     mine = {}
     for number, part in enumerate(page.parts):
         name = part.name or str(number)
@@ -185,7 +171,6 @@ def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
 
 
 def filled(pattern: str, values: object) -> str | None:
-    """A path with its names filled in; None where there is nothing to fill in."""
     names = {name for _, name, _, _ in Formatter().parse(pattern) if name}
     if any(dig(values, name) in (None, "") for name in names):
         return None
@@ -196,19 +181,17 @@ def filled(pattern: str, values: object) -> str | None:
 
 
 def names_of(act: Act) -> list[str]:
-    """The fields of its row that an act's path and body are made of."""
     patterns = [act.path, *(value for _, value in act.body if isinstance(value, str))]
     return sorted({name for pattern in patterns for _, name, _, _ in Formatter().parse(pattern) if name})
 
 
 def holds(act: Act, row: Mapping[str, object]) -> bool:
-    """Whether the act makes sense on this row: one whose choices are all ruled out does not."""
+    """One whose choices are all ruled out makes no sense on this row."""
     choosable = all(choices_of(field, row) for field in act.fields if field.kind == "choice")
     return choosable and all(dig(row, field) in values for field, values in act.when)
 
 
 def choices_of(field: Field, row: Mapping[str, object]) -> tuple[str, ...]:
-    """The choices of this field that the row allows."""
     first, last = 0, len(field.choices)
     above, upto, below = (dig(row, name) if name else None for name in (field.above, field.upto, field.below))
     if above in field.choices:
@@ -224,7 +207,7 @@ INPUT_KINDS = {"integer": "number", "number": "number", "boolean": "flag", "choi
 
 
 def for_row(act: Act, row: object) -> Act:
-    """The act with a field for each input that the row declares, as it was answered or sent."""
+    """With a field for each input that the row declares, as it was answered or sent."""
     declared = dig(row, act.inputs) if act.inputs else None
     return act._replace(fields=act.fields + tuple(map(_input_field, declared or ())))
 
@@ -246,8 +229,6 @@ def _input_field(given: Any) -> Field:
 
 
 class Shown(NamedTuple):
-    """A part as the template shows it."""
-
     part: Part
     name: str
     value: Any  # what the API said, or the part of it that is picked
@@ -261,7 +242,6 @@ class Shown(NamedTuple):
 
 
 def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: Any) -> list[Shown]:
-    """Every part that its reader may see. What the API refuses is refused."""
     answers: dict[tuple[str, str], Any] = {}
     known_values = Answers(ids)
     query = dict(reader.query)
@@ -300,7 +280,7 @@ def _shown(
     if isinstance(part.name, AnswerOf):
         value = part.name.read(value)
         part.name.check(value)
-    rows = [value] if part.facts and value is not None else value if isinstance(value, list) else []
+    rows = [value] if part.facts and value is not None else list(value) if isinstance(value, list | tuple) else []
     count = response.headers.get("X-Total-Count")
     total = int(count) if count else None
     before = query_with(query, offset=max(0, offset - ROWS)) if offset else None
@@ -313,7 +293,6 @@ TOLD = {"/api/monitoring": "monitor incident", "/api/agents": "agent", "/api/aut
 
 
 def told_of(page: Page) -> str:
-    """The kinds of events that change what this page shows."""
     sources = [part.source for part in page.parts]
     return " ".join(kinds for room, kinds in TOLD.items() if any(source.startswith(room) for source in sources))
 

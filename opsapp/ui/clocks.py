@@ -1,7 +1,4 @@
-"""Two clocks: a reader fills a date and time in by one, the service reads it by its own.
-
-Pure. Must not: know a field or a page.
-"""
+"""A reader fills a date and time in by one clock, the service reads it by its own. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ class Clocks(NamedTuple):
 
 
 def by_service_clock(text: str, clocks: Clocks) -> str:
-    """A date and time by the reader's clock, as the service's clock says it: so the API reads it."""
+    """As the API reads it."""
     if clocks.filled_in == clocks.service:
         return text
     try:
@@ -36,7 +33,7 @@ def by_service_clock(text: str, clocks: Clocks) -> str:
 
 
 def by_readers_clock(text: str, service_zone: str, zone: str) -> str:
-    """The other way round: what the service's clock says, as an input of the reader holds it."""
+    """As an input of the reader holds it."""
     try:
         wall = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(service_zone))
         told = datetime.fromtimestamp(wall.timestamp(), ZoneInfo(zone))

@@ -1,8 +1,5 @@
-"""The figures at the top of every page: what is down, what heals, what waits for its reader.
-
-They are reckoned once per change and node, not once per page: what was committed moves the outbox, and windows begin
-and end by the clock. Must not: tell a reader what the API would not.
-"""
+"""The figures at the top of every page, reckoned once per change and node: what was committed moves the outbox, and
+windows begin and end by the clock. Must not: tell a reader what the API would not."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ APPROVE = "POST /api/approvals/{request_id}/approve"
 
 
 class ReaderPresence(NamedTuple):
-    """Of the reader. `until`: None for who is on call and has not said "I am here"."""
+    """`until`: None for who is on call and has not said "I am here"."""
 
     until: int | None
 
@@ -46,7 +43,7 @@ class Counts(NamedTuple):
     here: Mapping[str, int] = {}  # who says "I am here", until when
 
     def presence(self, username: str) -> ReaderPresence | None:
-        """What the header says to somebody of being here: to who is here, and to who is on call."""
+        """For who is here, and for who is on call."""
         until = self.here.get(username)
         return None if until is None and username not in (self.on_call or ()) else ReaderPresence(until)
 
@@ -75,8 +72,7 @@ def counts_of(request: Request) -> Counts:
 
 
 def _kept(request: Request) -> Counts:
-    """What was counted last, while it is true. A page whose transaction began before the outbox moved there sees an
-    older state: it counts for itself alone."""
+    """A page whose transaction began before the outbox moved there sees an older state: it counts for itself alone."""
     node, registry = request.node, request.registry
     if not node.hub.running:  # nobody follows the outbox
         return _reckoned(request)
@@ -92,7 +88,7 @@ def _kept(request: Request) -> Counts:
 
 
 def _of_seen(request: Request) -> Counts:
-    """For who is in a team: of the monitors that it sees, and of nothing else. From memory, for each page anew."""
+    """For who is in a team: only of the monitors that it sees. From memory, for each page anew."""
     told = tally(request.node, request.root, request.sight)
     return _counted(told)._replace(incidents=told.incidents)
 

@@ -1,8 +1,5 @@
-"""A page that is a draft: what is filled in goes through the API, which says what it would do, and nothing is saved
-until somebody saves it. What was filled in is never lost.
-
-Must not: know a page; say what is allowed.
-"""
+"""A page that is a draft: the API says what would be done with what is filled in, and nothing is saved or lost until
+somebody saves it. Must not: know a page."""
 
 from __future__ import annotations
 
@@ -14,9 +11,10 @@ from pyramid.request import Request
 from opsapp.lib.problems import Conflict, Forbidden, Invalid, Problem
 from opsapp.web import idempotency
 from opsapp.web.answers import Deferred
+from opsapp.web.subrequests import value_of
 
 from . import repeats
-from .apicalls import ask, value_of
+from .apicalls import ask
 from .builder import filled
 from .pages import see_other
 from .questions import Draft, Question
@@ -26,8 +24,6 @@ REDRAW, SAVE = "draft", "save"
 
 
 class Redrawn(NamedTuple):
-    """What is known of a draft: the answers about it, what was filled in, and what is wrong with it."""
-
     answers: Answers
     given: Mapping[str, str]
     wrong: Mapping[str, str] = {}
@@ -41,7 +37,6 @@ Draw = Callable[[Redrawn], Any]
 
 
 def drawn(request: Request, draft: Draft, form: Mapping[str, str], ids: Mapping[str, str], draw: Draw) -> Any:
-    """The page once more, with answers about what is filled in; or the page after it, once that is saved."""
     if form.get("do") == SAVE and draft.save is not None:
         return _saved(request, draft, draft.save(form, ids), ids, Redrawn(Answers(), form), draw)
     answers = Answers()

@@ -1,8 +1,6 @@
-"""Static files: their address has a digest of all of them in it, so that a browser keeps them for a year and never has
-an old one beside a new page. Modules import each other by relative names, and so under the same digest.
-
-Text is compressed once, when it is first asked for. Must not: serve what lies outside `static`.
-"""
+"""Static files: the address has a digest of all of them, so that a browser keeps them for a year and never has an old
+one beside a new page. Modules import each other by relative names, so under the same digest. Must not: serve what
+lies outside `static`."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ class StaticFile(NamedTuple):
 
 @cache
 def files() -> dict[str, StaticFile]:
-    """All of them by name. They are few and small, and do not change while the service runs."""
+    """They are few and small, and do not change while the service runs."""
     file_by_name = {}
     for path in sorted(HERE.iterdir()):
         plain = path.read_bytes()
@@ -45,7 +43,7 @@ def digest() -> str:
 
 
 def address(name: str) -> str:
-    """Where a page finds the file. A name that there is not is a mistake of the template."""
+    """A name that there is not is a mistake of the template."""
     return f"/static/{digest()}/{name}" if name in files() else _missing(name)
 
 

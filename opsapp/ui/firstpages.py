@@ -1,7 +1,5 @@
-"""The templates of the pages that are asked for first are compiled once a node has started, in a thread of its own.
-
-Must not: delay the start, or compile what perhaps nobody opens (it costs memory).
-"""
+"""Templates of the pages that are asked for first are compiled once a node has started, in a thread of its own. Must
+not: delay the start, or compile what perhaps nobody opens (it costs memory)."""
 
 from __future__ import annotations
 
@@ -27,5 +25,6 @@ def start(node: Node) -> None:
 
 
 def compile_all() -> None:
-    pages.compile_templates(FIRST)
-    statuspage.compile_templates(PUBLIC_FIRST)
+    for templates, names in ((pages.templates, FIRST), (statuspage.templates, PUBLIC_FIRST)):
+        for name in names:
+            templates.get_template(name)

@@ -1,7 +1,5 @@
-"""From what was filled in to what the API is sent, by the kinds of the fields. What cannot be read is told.
-
-Must not: say what a value must be; the API does.
-"""
+"""From what was filled in to what the API is sent, by the kinds of the fields. Must not: say what a value must be; the
+API does."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ class WrongText(ValueError):
 
 
 def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_zone: str = "UTC") -> JsonObject:
-    """What the API is sent: the act's own values and what was filled in; an empty field says nothing."""
+    """The act's own values and what was filled in; an empty field says nothing."""
     body: JsonObject = {}
     for name, value in act.body:
         _put(body, name, value.format(**row) if isinstance(value, str) else value)
@@ -57,7 +55,6 @@ def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_z
 
 
 def given_to(act: Act, form: Mapping[str, str]) -> JsonObject:
-    """What was filled in, to be shown again: no secret."""
     shown = [field for field in act.fields if field.kind != "password"]
     whole = {f"{field.name}-whole": f"{field.name}-whole" in form for field in shown if field.whole}
     return {field.name: _shown_again(field, form) for field in shown} | whole
@@ -77,7 +74,7 @@ def _shown_again(field: Field, form: Mapping[str, str]) -> Any:
 
 
 def schedule(field: Field, form: Mapping[str, str]) -> str:
-    """The expression that was chosen or written. One that was there before (`:was`) gives way to a choice."""
+    """What was chosen or written. The expression that was there before (`:was`) gives way to a choice."""
     own, often, at, weekday, day = (
         form.get(f"{field.name}{part}", "").strip() for part in ("", ":often", ":at", ":weekday", ":day")
     )
@@ -97,7 +94,7 @@ MOST_ROWS = 100
 
 
 def rows_of(field: Field, form: Mapping[str, str]) -> list[dict[str, str]] | None:
-    """The rows as they were filled in, every value a text; None where the field came as JSON or not at all."""
+    """Every value a text; None where the field came as JSON or not at all."""
     count = form.get(f"{field.name}:count", "")
     if not count.isdecimal() or len(count) > 3:
         return None
@@ -142,7 +139,7 @@ def row_value(field: Field, row: Mapping[str, str]) -> Any:
 
 
 def redrawn(act: Act, form: Mapping[str, str], do: str) -> dict[str, str]:
-    """The form with one row more, one less, or one in another place; or with its rows as JSON, or back."""
+    """With one row more, one less, or one in another place; or with its rows as JSON, or back."""
     name, _, what = do.partition(":")
     field = next((field for field in act.fields if field.kind == "rows" and field.name == name), None)
     if field is None:
@@ -167,7 +164,7 @@ def _moved(rows: list[dict[str, str]], what: str, empty: dict[str, str]) -> list
 
 
 def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:
-    """JSON as rows; where it is none, the form as it is: sending it says what is wrong."""
+    """Where it is no JSON, the form as it is: sending it says what is wrong."""
     try:
         values = json_value(form.get(field.name) or "[]")
     except WrongText:
@@ -178,15 +175,14 @@ def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:
 
 
 def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
-    """Stored rows as the inputs hold them."""
     only_input = field.fields[0].name if len(field.fields) == 1 else None
     rows = [{only_input: value} if only_input else value for value in values]
     return [{inner.name: _text(dig(row, inner.name)) for inner in field.fields} for row in rows]
 
 
 def begins_with(field: Field, row: Any) -> Any:
-    """What stands in a field of a form about a row before anybody types. What is cleared when it is left empty is the
-    stored value: else a change of something else would clear it."""
+    """Of a form about a row. What is cleared when it is left empty begins with the stored value: else a change of
+    something else would clear it."""
     stored = dig(row, field.key or field.name)
     if field.clears and isinstance(stored, str | list | tuple):
         return stored if isinstance(stored, str) else ", ".join(map(str, stored))
@@ -194,7 +190,6 @@ def begins_with(field: Field, row: Any) -> Any:
 
 
 def to_fill_in(field: Field, values: list[Any]) -> list[dict[str, str]]:
-    """Stored rows, and the spare one where the field has one."""
     return as_texts(field, values) + ([_empty(field)] if field.spare else [])
 
 
@@ -203,7 +198,6 @@ def _empty(field: Field) -> dict[str, str]:
 
 
 def _without_spare(field: Field, rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows but those at the end in which nothing was filled in."""
     filled = [at for at, row in enumerate(rows, 1) if any(text.strip() not in ("", "false") for text in row.values())]
     return rows[: filled[-1] if filled else 0] if field.spare else rows
 
@@ -239,7 +233,6 @@ def ticked(field: Field, form: Mapping[str, str]) -> bool:
 
 
 def picked(field: Field, form: Mapping[str, str]) -> list[str]:
-    """The choices that were ticked: each is a field of its own, `name:choice`."""
     begin = field.name + ":"
     return [name[len(begin) :] for name in form if name.startswith(begin)]
 
@@ -254,7 +247,7 @@ def all_or_some(field: Field, form: Mapping[str, str]) -> list[str]:
 
 
 def typed(field: Field, text: str, clocks: Clocks) -> Any:
-    """A value of the field's kind. What is not one, the API refuses by its name. Browsers end lines as mail does."""
+    """What is no value of the kind, the API refuses by its name. Browsers end lines as mail does."""
     if field.kind == "number":
         return number(text)
     if field.kind == "flag":
@@ -279,7 +272,6 @@ def words(text: str) -> list[str]:
 
 
 def lines(text: str) -> list[str]:
-    """One text a line, as it is: an empty line between others is an empty text."""
     return text.replace("\r\n", "\n").strip("\n").split("\n")
 
 
@@ -320,7 +312,6 @@ def moment(text: str, clocks: Clocks) -> str:
 
 
 def json_value(text: str) -> Any:
-    """JSON; else where it ends to be JSON, with the line itself."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as problem:
@@ -334,7 +325,6 @@ def json_value(text: str) -> Any:
 
 
 def yaml_value(text: str) -> Any:
-    """A document that a configuration file could hold, or JSON."""
     if text.lstrip().startswith("{"):
         return json_value(text)
     if len(text) > MOST_YAML:

@@ -1,9 +1,5 @@
-"""The guide as pages of the application. The one text is docs/guide; `guide` has a link to each of its files, and a
-wheel has the files.
-
-A page is made once and kept: files do not change while the service runs. What looks like HTML in the text is shown as
-text. Links lead to other pages of the guide and to the web; others become plain words. Must not: know a request.
-"""
+"""docs/guide as pages of the application, each made once and kept; `guide` has a link to each file. What looks like
+HTML is shown as text. Links lead to other pages of the guide and to the web; others become plain words."""
 
 from __future__ import annotations
 
@@ -36,8 +32,6 @@ _MARKS = re.compile(r"[`*]|\]\([^)]*\)|\[")
 
 
 class GuideSection(NamedTuple):
-    """A heading of a page with the words below it, down to the next heading."""
-
     level: int
     title: str
     anchor: str
@@ -65,7 +59,6 @@ class GuideHit(NamedTuple):
 
 @cache
 def pages() -> dict[str, GuidePage]:
-    """All of them by name, in the order of `GROUPS`."""
     order = [name for _, names in GROUPS for name in names]
     text_by_name = {path.stem: path.read_text() for path in HERE.glob("*.md")}
     names = sorted(text_by_name, key=lambda name: (order.index(name) if name in order else len(order), name))
@@ -73,7 +66,6 @@ def pages() -> dict[str, GuidePage]:
 
 
 def groups() -> list[tuple[str, list[GuidePage]]]:
-    """What the contents show: every page in one group."""
     known = dict(pages())
     shown = [(title, [known.pop(name) for name in names if name in known]) for title, names in GROUPS]
     return [(title, group) for title, group in [*shown, ("More", list(known.values()))] if group]
@@ -85,7 +77,6 @@ def _page(name: str, text: str) -> GuidePage:
 
 
 def _lead(text: str) -> str:
-    """The first sentence below the title, where the text begins with one."""
     paragraph = _plain(text.partition("\n\n")[2].partition("\n\n")[0].splitlines())
     sentence = re.split(r"(?<=[.:]) ", paragraph)[0]
     return f"{sentence[:-1]}." if sentence.endswith((".", ":")) and sentence[0] not in "|#-" else ""
@@ -105,7 +96,6 @@ def _sections(text: str) -> Iterator[GuideSection]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, re.Match[str] | None]]:
-    """Each line, and the heading that it is; there is none in an example."""
     fenced = False
     for line in text.splitlines():
         fenced ^= line.startswith(FENCE)
@@ -117,19 +107,18 @@ def _plain(lines: Iterable[str]) -> str:
 
 
 def anchor_of(title: str, taken: dict[str, int]) -> str:
-    """As the places that show Markdown name a heading; a second one of that name has a number."""
+    """As places that show Markdown name a heading; a second one of that name has a number."""
     anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     number = taken[anchor] = taken.get(anchor, -1) + 1
     return f"{anchor}-{number}" if number else anchor
 
 
 def _begins(word: str, text: str) -> bool:
-    """Whether a word of the text begins with this one."""
     return re.search(rf"(?<!\w){re.escape(word)}", text) is not None
 
 
 def search(wanted: Sequence[str], most: int) -> list[GuideHit]:
-    """Sections with words that begin with all of these (in small letters), those with them in their titles first."""
+    """Sections with words that begin with all of these, those with them in their titles first."""
     hits: list[tuple[int, int, GuideHit]] = []
     for page in pages().values():
         for section in (GuideSection(1, page.title, "", page.lead), *page.sections):
@@ -152,7 +141,6 @@ def texts() -> dict[str, GuideText]:
 
 @cache
 def html(name: str) -> Markup:
-    """The text below the page's title."""
     return rendered((HERE / f"{name}.md").read_text())
 
 
@@ -195,7 +183,6 @@ def _example(_self: object, tokens: Sequence[Token], number: int, *_: object) ->
 
 
 def _linked(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Links with the addresses that they have here; those that lead nowhere here are words."""
     dropped = 0
     for token in tokens:
         if token.type == "link_open":
@@ -213,7 +200,7 @@ def _linked(tokens: Iterable[Token]) -> Iterator[Token]:
 
 
 def place_of(href: str) -> str:
-    """Where a link of the guide leads from here; nothing where that is no page of the application, or of the web."""
+    """Nothing where a link leads to no page of the application, nor to the web."""
     if href.startswith(("#", "https://", "http://")):
         return href
     file, _, anchor = href.partition("#")

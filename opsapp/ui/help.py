@@ -1,7 +1,4 @@
-"""Which section of the guide says more about a page: the link at the top of each.
-
-One table; a page below an address has what its nearest address above has. Must not: know a request.
-"""
+"""Which section of the guide says more about a page. A page below an address has what its nearest address above has."""
 
 from __future__ import annotations
 
@@ -56,13 +53,11 @@ ABOUT = {
 
 
 def upwards(path: str) -> list[str]:
-    """This address and those above it, the nearest first. Of one with more steps than any page has, those that may be a
-    page: anybody can ask for thousands of steps."""
+    """The nearest first. Of an address with thousands of steps, only those that may be a page."""
     steps = path.rstrip("/").split("/", MOST_STEPS)[:MOST_STEPS]
     return ["/".join(steps[:length]) for length in range(len(steps), 1, -1)]
 
 
 def help_for(path: str) -> str:
-    """Where the guide says more about the page at this address."""
     section = next((ABOUT[address] for address in upwards(path) if address in ABOUT), ABOUT["/"] if path == "/" else "")
     return f"{PLACE}/{section}" if section else PLACE

@@ -1,8 +1,5 @@
-"""What was typed into a form when the session had ended: kept in the page that asks to sign in, and shown afterwards.
-
-The browser holds it, nothing is stored. No password is kept. Must not: do anything with it; whoever typed it presses
-the button once more.
-"""
+"""What was typed into a form when the session had ended: kept by the browser in the page that asks to sign in, and
+shown afterwards. No password is kept. Must not: do anything with it; whoever typed it presses the button once more."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ LONGEST = 12_000  # as it is sent with the password: a form that signs in has at
 
 
 def typed_in(path: str, form: Mapping[str, str]) -> str | None:
-    """What may be kept of a form that was sent to this page, as one text; None where there is nothing, or too much."""
+    """As one text; None where there is nothing, or too much."""
     place = find(Known(PAGES, {}), path)
     if place is None:
         return None
@@ -34,5 +31,4 @@ def typed_in(path: str, form: Mapping[str, str]) -> str | None:
 
 
 def fields_of(kept: str) -> dict[str, str]:
-    """The fields again, with the one that says that they are only to be shown."""
     return dict(parse_qsl(kept[:LONGEST], keep_blank_values=True)) | {REFILL: "1"}

@@ -1,8 +1,4 @@
-"""Where the boxes of a graph stand when it is drawn in layers.
-
-What others depend on is to the left, who depends on it to the right. Pure: names and pairs in, places out.
-Must not: know what a box means, or draw.
-"""
+"""A graph in layers: what others depend on is to the left. Pure: names and pairs in, places out."""
 
 from __future__ import annotations
 
@@ -116,7 +112,7 @@ def _layers(above: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _cells(layer_of: Mapping[str, int], edges: Iterable[Edge]) -> tuple[list[list[Cell]], dict[Cell, list[Cell]]]:
-    """The cells of each layer, and for each cell those it is joined to in the layer before it."""
+    """By layer, with the cells that each is joined to in the layer before."""
     layers: list[list[Cell]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for name in sorted(layer_of):
         layers[layer_of[name]].append((name,))
@@ -141,7 +137,7 @@ def _backwards(hops: Mapping[Cell, Sequence[Cell]]) -> dict[Cell, list[Cell]]:
 
 
 def _untangle(layers: list[list[Cell]], hops: Mapping[Cell, Sequence[Cell]]) -> None:
-    """Each layer in the order of the middle of what it is joined to, from the left and from the right in turn."""
+    """By the middle of what a cell is joined to, from the left and from the right in turn."""
     after = _backwards(hops)
     for sweep in range(SWEEPS):
         joined, order = (after, layers[::-1]) if sweep % 2 else (hops, layers)
@@ -155,7 +151,6 @@ def _untangle(layers: list[list[Cell]], hops: Mapping[Cell, Sequence[Cell]]) -> 
 
 
 def _heights(layers: list[list[Cell]], hops: Mapping[Cell, Sequence[Cell]]) -> dict[Cell, float]:
-    """Beside what it is joined to, as far as the order leaves room."""
     step = BOX_HEIGHT + DOWN
     heights = {cell: float(number * step) for cells in layers for number, cell in enumerate(cells)}
     after = _backwards(hops)
@@ -175,7 +170,7 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _spread(wanted: Sequence[float], step: float) -> list[float]:
-    """As near to what is wanted as can be, a step apart: the mean of pushing down and of pushing up."""
+    """As near to the wanted places as can be, a step apart: the mean of pushing down and of pushing up."""
     down: list[float] = []
     for y in wanted:
         down.append(max(y, down[-1] + step) if down else y)
@@ -190,7 +185,7 @@ def _left(layer: int) -> float:
 
 
 def _line(child: str, parent: str, layer_of: Mapping[str, int], heights: Mapping[Cell, float]) -> GraphLine:
-    """A curve from the right edge of one box to the left edge of the other, through its bends."""
+    """From the right edge of one box to the left edge of the other, through its bends."""
     first, last = layer_of[parent], layer_of[child]
     middle = BOX_HEIGHT / 2
     cells: list[Cell] = [(parent,), *((child, parent, str(number)) for number in range(first + 1, last)), (child,)]

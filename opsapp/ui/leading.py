@@ -1,7 +1,5 @@
-"""Which page a message leads to: the one table of kinds of messages and the pages of `plan` that belong to them.
-
-Must not: write a message, or guess where this service is reached: that is `web.base_url`, or nowhere.
-"""
+"""Which page of `plan` a kind of message leads to. Must not: guess where this service is reached: that is
+`web.base_url`, or nowhere."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ DECLARED = {page.path: page for page in PAGES}
 
 
 class Lead(NamedTuple):
-    """Messages whose kind begins so lead to the first of these pages whose address can be filled in: (the page as it is
-    declared, which of the message's ids each name in its address is)."""
+    """Messages whose kind begins so lead to the first of these pages whose address can be filled in: (the page as
+    declared, the message's id for each name in its address)."""
 
     kind: str
     pages: tuple[tuple[str, dict[str, str]], ...]
@@ -54,7 +52,6 @@ LEADS = (
 
 
 def path_of(kind: str, ids: Mapping[str, str]) -> str:
-    """The address of the page within this service."""
     leads = (lead for lead in LEADS if kind.startswith(lead.kind))
     pages = ((DECLARED[page].path, names) for lead in leads for page, names in lead.pages)
     paths = (filled(page, {name: ids.get(noun) for name, noun in names.items()}) for page, names in pages)

@@ -1,7 +1,4 @@
-"""One act on many rows of a list: what was chosen, what is asked first, and what came of each.
-
-A row that the API refuses is told beside the others and stops none of them. Must not: know a page.
-"""
+"""One act on many rows of a list. A row that the API refuses stops none of the others. Must not: know a page."""
 
 from __future__ import annotations
 
@@ -15,8 +12,9 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Invalid, Problem
 from opsapp.web.answers import Deferred
 from opsapp.web.refusals import UNDO
+from opsapp.web.subrequests import value_of
 
-from .apicalls import ask, value_of
+from .apicalls import ask
 from .builder import filled, names_of
 from .formvalues import body_of, given_to
 from .pages import render
@@ -27,39 +25,33 @@ UNCONFIRMED = "confirm"  # the code of the refusal that asks for the password fi
 
 
 class Chosen(NamedTuple):
-    """A row by its key, and by the name that it had on the list."""
-
     key: str
     name: str
 
 
 class RowOutcome(NamedTuple):
-    """What came of one row: `refusal` is why nothing was done."""
-
     name: str
     refusal: str = ""
     undo: str | None = None  # by which it can be put back, where it was deleted
 
 
 def chosen_of(form: Mapping[str, str]) -> tuple[Chosen, ...]:
-    """Each tick is a field of its own: its name holds the key, its value the name to show."""
+    """A tick's name holds the key, its value the name to show."""
     return tuple(Chosen(name[len(CHOSEN) :], text) for name, text in form.items() if name.startswith(CHOSEN))
 
 
 def needs_asking(act: Act, form: Mapping[str, str]) -> bool:
-    """Whether the page that says what will happen comes first: for what takes something away or needs more to know."""
+    """For what takes something away or needs more to know."""
     return SURE not in form and bool(act.grave or act.warns or act.fields)
 
 
 def asked_first(act: Act, form: Mapping[str, str], values: JsonObject, problem: Invalid | None = None) -> Response:
-    """The rows by name, what will happen to them, and the fields of the act."""
     known: JsonObject = {"title": act.label, "act": act, "chosen": chosen_of(form), "problem": problem, "sure": SURE}
     known |= {"given": given_to(act, form), "wrong": problem.fields if problem else {}, "many": MANY}
     return render("many.jinja2", values | known, 422 if problem else 200)
 
 
 def carried_out(request: Request, act: Act, form: Mapping[str, str], values: JsonObject) -> Response | Deferred:
-    """The act on each row by itself, and the page that says what came of each."""
     try:
         body = body_of(act, form, {}, request.node.config.timezone)
     except Invalid as problem:
@@ -73,7 +65,7 @@ def carried_out(request: Request, act: Act, form: Mapping[str, str], values: Jso
 
 
 def _done_to(request: Request, act: Act, row: JsonObject, body: JsonObject) -> Response | Problem:
-    """The API's answer, or its refusal with nothing of it left in the transaction but that it was refused."""
+    """The API's answer, or its refusal with nothing of it left in the transaction."""
     before, refusals = request.tm.savepoint(), len(request.left_behind)
     try:
         return ask(request, act.method, filled(act.path, row) or "", body=body)
@@ -109,6 +101,5 @@ def _told(act: Act, rows: tuple[Chosen, ...], answers: list[Response | Problem],
 
 
 def words_of(problem: Problem) -> str:
-    """A refusal with what is wrong with each field."""
     fields = problem.fields if isinstance(problem, Invalid) else {}
     return " ".join([problem.message, *(f"{name}: {text}" for name, text in fields.items())])

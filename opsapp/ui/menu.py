@@ -1,9 +1,5 @@
-"""The menu at the side: which pages lead on from every page, in which group, with which sign.
-
-A door is an entry of the menu. The pages that belong behind one stand in a row on each page of it: its rooms.
-
-Must not: say who may see a page; that is what the API says of what the page shows.
-"""
+"""The menu at the side. A door is an entry; the pages behind one stand in a row on each of them: its rooms. Must not:
+say who may see a page; the API does."""
 
 from __future__ import annotations
 
@@ -51,8 +47,6 @@ class MenuGroup(NamedTuple):
 
 
 class Menu(NamedTuple):
-    """What a reader may see, and where in it the page stands that is read."""
-
     groups: tuple[MenuGroup, ...] = ()
     door: str = ""
     room: str = ""
@@ -60,12 +54,10 @@ class Menu(NamedTuple):
     every: tuple[MenuLink, ...] = ()
 
     def thumb(self, *, first: bool) -> list[MenuLink]:
-        """The tabs of a phone; without `first`, what is behind `More`."""
         return [link for group in self.groups for link in group.links if (link.path in PHONE_TABS) == first]
 
 
 def menu_for(known: Known, role: str, path: str) -> Menu:
-    """What this role may see from the page at this path."""
     names = {page.path: page.menu for page in known.pages if known.may_open(role, page)}
 
     def links(door: Door, pages: Iterable[str]) -> list[MenuLink]:
@@ -81,6 +73,6 @@ def menu_for(known: Known, role: str, path: str) -> Menu:
 
 
 def place_of(path: str) -> tuple[Door, str]:
-    """The door that a page is behind, and the page of the menu that it belongs to; nothing, if it belongs to none."""
+    """The door that a page is behind, and the page of the menu that it belongs to, if any."""
     above = [(door, page) for door in DOORS for page in door.pages if f"{path}/".startswith(f"{page}/")]
     return max(above, key=lambda place: len(place[1]), default=(Door("", ""), ""))

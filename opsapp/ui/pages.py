@@ -1,18 +1,16 @@
-"""How a page is made: templates, what every page knows, and the pages that say what went wrong.
-
-Nothing here needs a request that is still alive: deferred answers make pages too, from plain values.
-"""
+"""How a page is made: templates, what every page knows, pages that say what went wrong. Deferred answers make pages
+too: nothing here needs a request that is still alive, but where it takes one."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template, pass_context
+from jinja2 import Environment, Template, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 from pyramid.request import Request
@@ -36,6 +34,7 @@ from . import builder, files, formvalues, sentences, words
 from .counts import Counts, ReaderPresence, counts_of
 from .guidebook import PLACE
 from .help import help_for, upwards
+from .markup import environment
 from .menu import Menu, menu_for
 from .reader import Reader, known_zone, query_with, with_query
 from .shapes.monitors import percent_words
@@ -58,7 +57,7 @@ NOBODY: Any = None
 
 
 class Frame(NamedTuple):
-    """What every page knows of its reader, and has around it; `me` and `csrf` are absent for who is not signed in."""
+    """`me` and `csrf` are absent for who is not signed in."""
 
     me: PageReader | None = None
     csrf: str | None = None
@@ -76,9 +75,8 @@ class Frame(NamedTuple):
 
 
 def render(template: str, values: Mapping[str, object], status: int = 200, parts: Sequence[str] = ()) -> Response:
-    """A page from plain values, or some blocks of it.
-
-    `ui` holds the macros of parts.jinja2 with this page's values: a block that is shown alone has them too."""
+    """A page, or some blocks of it. `ui` holds the macros of parts.jinja2 with this page's values, for a block that is
+    shown alone too."""
     known: dict[str, object] = {
         **Frame()._asdict(),
         "acts": {},
@@ -90,8 +88,8 @@ def render(template: str, values: Mapping[str, object], status: int = 200, parts
         "live_main": "",
         **values,
     }
-    known["ui"] = _templates.get_template("parts.jinja2").make_module(known)
-    page = _templates.get_template(template)
+    known["ui"] = templates.get_template("parts.jinja2").make_module(known)
+    page = templates.get_template(template)
     if len(parts) > 1:
         response = Response(json.dumps({name: _block(page, name, known) for name in parts}), status)
         response.content_type = "application/json"
@@ -105,21 +103,20 @@ def render(template: str, values: Mapping[str, object], status: int = 200, parts
 
 
 def parts_asked(request: Request) -> list[str]:
-    """The blocks of a page that the live module asks for: one comes as it is, several in an object by their names."""
+    """By the live module: one comes as it is, several in an object by their names."""
     return list(dict.fromkeys(request.headers.get(PART, "").split()))
 
 
 def _block(page: Template, name: str, values: dict[str, object]) -> str:
-    """What is inside one block: what the live module puts in the place of what it shows."""
     name = name.replace("-", "_")
-    block = page.blocks.get(name) or _templates.get_template("base.jinja2").blocks.get(name)
+    block = page.blocks.get(name) or templates.get_template("base.jinja2").blocks.get(name)
     if block is None:
         raise NotFound("This page has no such part.")
     return "".join(block(page.new_context(values)))
 
 
 def frame_part(request: Request) -> Response | None:
-    """The figures at the top, if they are all that the live module asks for: nothing else of the page is made."""
+    """The figures at the top, if they are all that is asked for: nothing else of the page is made."""
     if parts_asked(request) != [COUNTS] or not request.caller or must_set_up(request):
         return None
     values = {"counts": counts_of(request), "stream_after": _stream_after(request)}
@@ -131,7 +128,6 @@ def _stream_after(request: Request) -> str | None:
 
 
 def page(request: Request, template: str, **values: Any) -> Response:
-    """A page for the caller, or what the live module asks for of it."""
     return render(template, frame_of(request)._asdict() | values, parts=parts_asked(request))
 
 
@@ -175,7 +171,6 @@ def reader_of(request: Request, wishes: Wishes) -> Reader:
 
 
 def local_path(text: str | None) -> str:
-    """Where to go after signing in: a path of this service, or its first page."""
     return text if text and len(text) <= 2000 and _LOCAL.fullmatch(text) else "/"
 
 
@@ -191,7 +186,7 @@ class PlaceAbove(NamedTuple):
 
 
 def place_above(known: builder.Known, asked: Asked, status: int) -> PlaceAbove | None:
-    """The next page upwards that every role may see: where one goes on who was refused, or found nothing."""
+    """For who was refused, or found nothing: the next page upwards that every role may see."""
     from_here = asked.method == "POST" and status == 403
     for path in upwards(asked.path):
         found_page = builder.find(known, path) if from_here or path != asked.path.rstrip("/") else None
@@ -201,7 +196,7 @@ def place_above(known: builder.Known, asked: Asked, status: int) -> PlaceAbove |
 
 
 def error_page(known_pages: builder.Known, asked: Asked, status: int, problem: Problem) -> Response:
-    """A problem outside /api: to the page for signing in, or a page that says what it is."""
+    """Outside /api: the page for signing in, or one that says what the problem is."""
     if status == 401 and asked.method in ("GET", "HEAD"):
         wanted = asked.path + (f"?{asked.query}" if asked.query and "token" not in asked.query else "")
         return see_other("/login?next=" + quote(wanted, safe="/"))
@@ -222,7 +217,6 @@ def error_page(known_pages: builder.Known, asked: Asked, status: int, problem: P
 
 
 def plain(value: Any) -> str:
-    """Any value in words."""
     if value is None or value in ([], (), {}):
         return "–"
     if isinstance(value, bool):
@@ -235,7 +229,6 @@ def plain(value: Any) -> str:
 
 
 def steps(value: Any) -> str:
-    """Actions with their parameters, as in `process_kill (top cpu); clear_cache`."""
     told = []
     for step in [value] if isinstance(value, dict) else value:
         params = f" ({plain(step['params'])})" if step.get("params") else ""
@@ -244,7 +237,6 @@ def steps(value: Any) -> str:
 
 
 def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, float], Markup]:
-    """A filter for a moment that is written for whoever reads the page."""
 
     @pass_context
     def shown_to_reader(context: Context, seconds: float) -> Markup:
@@ -253,20 +245,8 @@ def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, 
     return shown_to_reader
 
 
-def compile_templates(names: Iterable[str]) -> None:
-    """PageReader asks for them finds them."""
-    for name in names:
-        _templates.get_template(name)
-
-
 def _make_templates() -> Environment:
-    made = Environment(
-        loader=PackageLoader("opsapp.ui", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+    made = environment()
     made.filters.update(
         moment=words.moment,
         machine=words.machine,
@@ -298,4 +278,4 @@ def _make_templates() -> Environment:
     return made
 
 
-_templates = _make_templates()
+templates = _make_templates()

@@ -1,7 +1,5 @@
-"""Find anything: what each list of the API has for some words, as links with names.
-
-Pure, from the API's answers. Must not: ask, or know who may see what (the API has said that already).
-"""
+"""What each list of the API has for some words, as links with names. Pure. Must not: know who may see what (the API has
+said that already)."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ INCIDENTS = "/api/monitoring/incidents"
 
 
 class SearchedList(NamedTuple):
-    """One list to look in. `asks`: the API's own search takes the words; else each row's `fields` are compared."""
+    """`asks`: the API's own search takes the words; else each row's `fields` are compared."""
 
     title: str
     source: str
@@ -63,7 +61,6 @@ def query_of(kind: SearchedList, words: str) -> str:
 
 
 def hits_of(kind: SearchedList, rows: Iterable[object], words: str) -> Hits:
-    """Those that fit best first; of those that fit alike, the order of the list stays."""
     wanted = words.casefold().split()
     if not kind.asks:
         rows = (row for row in rows if holds([dig(row, field) for field in kind.fields], wanted))
@@ -72,7 +69,7 @@ def hits_of(kind: SearchedList, rows: Iterable[object], words: str) -> Hits:
 
 
 def _distance(name: str, wanted: list[str]) -> int:
-    """0: the name is what was typed; 1: it begins so; 2: it has the words; 3: they are elsewhere, as in an address."""
+    """0: the name is what was typed; 1: it begins so; 2: it has the words; 3: they are elsewhere."""
     typed, said = " ".join(wanted), " ".join(name.casefold().split())
     if said == typed:
         return 0
@@ -89,7 +86,6 @@ def _hit(kind: SearchedList, row: object) -> Hit:
 
 
 def _first(row: Any, *fields: str) -> str:
-    """The first of these that says something."""
     return str(next(filter(None, (dig(row, field) for field in fields)), ""))
 
 
@@ -100,12 +96,10 @@ def pages_of(menu: Menu, words: str) -> Hits:
 
 
 def guide_of(words: str) -> Hits:
-    """What the guide says about it."""
     hits = guidebook.search(words.casefold().split(), MOST)
     return Hits("Guide", tuple(Hit(hit.title, hit.place, note=hit.page) for hit in hits))
 
 
 def holds(texts: Iterable[object], wanted: list[str]) -> bool:
-    """Whether each of the words is in one of the texts."""
     whole = "\n".join(str(text).casefold() for text in texts if text)
     return bool(wanted) and all(word in whole for word in wanted)

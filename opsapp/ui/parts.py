@@ -1,7 +1,4 @@
-"""The parts of pages whose answers are declared records: the name of each with the class of its answer.
-
-Must not: know an API's address, or what is shown of an answer.
-"""
+"""The parts of pages: the name of each with the class of its answer. Must not: know an API's address."""
 
 from opsapp.agents.records import AgentDetail, AgentRow, CommandRecord, FleetRow
 from opsapp.approvals.records import ApprovalRecord
@@ -14,29 +11,50 @@ from opsapp.healing.health_answers import Health
 from opsapp.healing.lift_answers import LiftAnswer, WaitAnswer
 from opsapp.healing.moments import Moment
 from opsapp.healing.overview_answers import Overview
-from opsapp.healing.records import DependencyGraph, ProblemRecord, RuleRecord
+from opsapp.healing.records import DependencyGraph, InletLabels, ProblemRecord, RuleRecord
 from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, ScenarioRecord, Simulated
 from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
-from opsapp.monitoring.engine import ReportedLine, ReportTotal
+from opsapp.monitoring.engine import MetricPoint, ReportedLine, ReportTotal, ResponsePoint
 from opsapp.monitoring.notices import NoticeRecord
-from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord, StatusDocument, UptimeFigures, WarRoom
 from opsapp.notify.interfaces import ChannelDescription
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
 from opsapp.oncall.records import EscalationRecord, OnCallRecord, PolicyRecord, ScheduleRecord, ShiftRecord
-from opsapp.statuspages.records import OwnPageRecord, PageRecord
+from opsapp.statuspages.records import OwnPageRecord, PageRecord, SubscriptionCounts
+from opsapp.web.records import Findings, PublicStatus, SettingsShown, StoreState
+from opsapp.wire.dataclass import dataclass
 
-from .answered import (
-    ChecksPoint,
-    Configured,
-    DoctorFindings,
-    HostPoint,
-    InletShown,
-    PluginPoint,
-    StatusSummary,
-    StoreShown,
-    SubscriberCounts,
-)
 from .reader import AnswerOf, Answers, ReadAs
+
+
+@dataclass(frozen=True)
+class HostPoint:
+    time: int
+    disks: dict[str, float]
+    cpu_percent: float | None = None
+    mem_percent: float | None = None
+    disk_percent: float | None = None
+    swap_percent: float | None = None
+    load1: float | None = None
+    load5: float | None = None
+    load15: float | None = None
+    rx_bytes_s: float | None = None
+    tx_bytes_s: float | None = None
+
+
+@dataclass(frozen=True)
+class InletShown:
+    id: str
+    name: str
+    mapping: InletLabels
+    created_by: str
+    created_at: int
+    firing: int
+    unknown_targets: int
+    last_event_at: int | None
+    refused: int
+    last_refusal: str
+
 
 ACTIONS = AnswerOf("actions", list[ActionRecord])
 AGENT = AnswerOf("agent", AgentDetail)
@@ -52,17 +70,17 @@ CHANNEL = AnswerOf("channel", ChannelRecord)
 CHANNELS = AnswerOf("channels", list[ChannelRecord])
 CHECK = AnswerOf("check", LastCheck)
 COMMAND = AnswerOf("command", CommandRecord)
-CONFIGURED = ReadAs("configured", Configured)
+CONFIGURED = AnswerOf("configured", SettingsShown)
 COMMANDS = AnswerOf("commands", list[CommandRecord])
 COVERED = AnswerOf("covered", WindowCoverage)
-COUNTS = ReadAs("counts", SubscriberCounts)
-DAYS = ReadAs("days", list[ChecksPoint])
+COUNTS = AnswerOf("counts", SubscriptionCounts)
+DAYS = AnswerOf("days", list[ResponsePoint])
 DEAD = AnswerOf("dead", list[AgentRow])
 DECIDED = AnswerOf("decided", list[ApprovalRecord])
 DEPENDENCIES = AnswerOf("dependencies", DependencyGraph)
 DELIVERIES = AnswerOf("deliveries", list[DeliveryRecord])
 DELIVERY = AnswerOf("delivery", DeliveryRecord)
-DOCTOR = ReadAs("doctor", DoctorFindings)
+DOCTOR = AnswerOf("doctor", Findings)
 ENTRIES = AnswerOf("entries", list[AuditEntry])
 EVERYTHING = AnswerOf("everything", WindowCoverage)
 ESCALATIONS = AnswerOf("escalations", list[EscalationRecord])
@@ -82,23 +100,23 @@ KEYS = AnswerOf("keys", list[KeyShown])
 INVITED = AnswerOf("invited", list[InvitationRecord])
 LEDGER = AnswerOf("ledger", list[LedgerEntryShown])
 LIFT = AnswerOf("lift", LiftAnswer)
-METRICS = ReadAs("metrics", list[PluginPoint])
+METRICS = AnswerOf("metrics", list[MetricPoint])
 MOMENT = AnswerOf("moment", Moment)
 MONITOR = AnswerOf("monitor", MonitorRecord)
 MONITORS = AnswerOf("monitors", list[MonitorRecord])
-MONITOR_POINTS = ReadAs("monitor", list[ChecksPoint])
+MONITOR_POINTS = AnswerOf("monitor", list[ResponsePoint])
 NOTICES = AnswerOf("notices", list[NoticeRecord])
 NOW = AnswerOf("now", Compared)
 OFFLINE = AnswerOf("offline", list[AgentRow])
 ON_CALL = AnswerOf("on_call", list[OnCallRecord])
 OPEN = AnswerOf("open", list[IncidentRecord])
 OVER_PAST = AnswerOf("over_past", Rehearsed)
-OWN_PAGE = ReadAs("page", OwnPageRecord)
+OWN_PAGE = AnswerOf("page", OwnPageRecord)
 OWN = AnswerOf("own", OwnSettings)
 OVERVIEW = AnswerOf("overview", Overview)
 PEOPLE = AnswerOf("people", list[Person])
 PAST = AnswerOf("past", Replayed)
-POLICY = ReadAs("policy", PolicyRecord)
+POLICY = AnswerOf("policy", PolicyRecord)
 PROBLEM = AnswerOf("problem", ProblemRecord)
 PROBLEMS = AnswerOf("problems", list[ProblemRecord])
 READINGS = AnswerOf("readings", list[ReadingRecord])
@@ -109,16 +127,17 @@ RUN = AnswerOf("run", RunRecord)
 RUNS = AnswerOf("runs", list[RunRow])
 RULE = AnswerOf("rule", RuleRecord)
 RULES = AnswerOf("rules", list[RuleRecord])
-SCENARIOS = ReadAs("scenarios", list[ScenarioRecord])
-SCHEDULE = ReadAs("schedule", ScheduleRecord)
+SCENARIOS = AnswerOf("scenarios", list[ScenarioRecord])
+SCHEDULE = AnswerOf("schedule", ScheduleRecord)
 SCHEDULES = AnswerOf("schedules", list[ScheduleRecord])
 SECRETS = AnswerOf("secrets", list[SecretRecord])
+SERVICE = AnswerOf("status", PublicStatus)
 SESSIONS = AnswerOf("sessions", list[SessionShown])
 SHIFTS = AnswerOf("shifts", list[ShiftRecord])
 SOURCE = AnswerOf("source", RuleRecord)
-STATUS_PAGE = ReadAs("settings", PageRecord)
-STATUS_SUMMARY = ReadAs("status", StatusSummary)
-STORE = ReadAs("store", StoreShown)
+STATUS_PAGE = AnswerOf("settings", PageRecord)
+STATUS_SUMMARY = ReadAs("status", StatusDocument)
+STORE = AnswerOf("store", StoreState)
 STORED_WINDOW = AnswerOf("stored", WindowRecord)
 SUGGESTIONS = AnswerOf("suggestions", list[SuggestionRecord])
 TEMPLATES = AnswerOf("templates", list[TemplateRecord])
@@ -136,5 +155,4 @@ WINDOWS = AnswerOf("windows", list[WindowRecord])
 
 
 def names_in(answers: Answers) -> dict[str, str]:
-    """What people call the monitors and hosts that a page has."""
     return {row.id: row.name for row in answers[MONITORS]} | {row.id: row.name for row in answers[AGENTS]}

@@ -1,7 +1,5 @@
-"""Fields that name a thing: short lists to choose from, and names that somebody typed as the ids that the API takes.
-
-What may be chosen is what the API shows to the reader. Must not: know a page.
-"""
+"""Fields that name a thing: short lists to choose from, and typed names as the ids that the API takes. Must not: know a
+page."""
 
 from __future__ import annotations
 
@@ -12,8 +10,9 @@ from urllib.parse import quote, urlencode
 from pyramid.request import Request
 
 from opsapp.lib.problems import NotFound, Unreadable
+from opsapp.web.subrequests import value_of
 
-from .apicalls import ask, value_of
+from .apicalls import ask
 from .builder import dig
 from .formvalues import rows_of, words
 from .plan import Act, Field
@@ -25,7 +24,7 @@ SINGLY = 20  # up to as many ids are asked for one by one; more are looked up in
 
 
 class Pickable(NamedTuple):
-    """Where the API lists a kind of thing, and its field with the name. Each list is searched by `q`."""
+    """Where the API lists a kind of thing (searched by `q`), and its field with the name."""
 
     source: str
     name: str
@@ -52,7 +51,6 @@ KINDS = {
 
 
 def naming(fields: Iterable[Field]) -> Iterator[Field]:
-    """The fields that name a thing, those of rows too."""
     for field in fields:
         if field.of:
             yield field
@@ -60,15 +58,14 @@ def naming(fields: Iterable[Field]) -> Iterator[Field]:
 
 
 class Choosable(NamedTuple):
-    """What there is to choose from, by kind and by what the API wants of it. Where there is too much, or the reader may
-    not see it, nothing: the name is typed. `names` has what stored ids are called."""
+    """By kind and by what the API wants of it. Where there is too much, or the reader may not see it, the name is
+    typed. `names`: what stored ids are called."""
 
     options: dict[str, tuple[PickOption, ...]]
     names: dict[str, str]
 
 
 def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: Iterable[object]) -> Choosable:
-    """For these fields. `shown` are the things whose stored values the forms hold."""
     options: dict[str, tuple[PickOption, ...]] = {}
     names: dict[str, str] = {}
     stored = _stored_ids(fields, shown)
@@ -87,7 +84,6 @@ def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: 
 
 
 def _stored_ids(fields: Iterable[Field], shown: Iterable[object]) -> dict[str, set[str]]:
-    """The ids that the fields of these things hold, by kind."""
     things, stored = list(shown), dict[str, set[str]]()
     for field in fields:
         for record in things:
@@ -133,7 +129,6 @@ def _named_in_list(request: Request, pickable: Pickable, ids: set[str]) -> dict[
 
 
 def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> list[tuple[object, str]]:
-    """Rows of the API's list with what each is called."""
     query = {"limit": limit} | ({"q": text} if text else {})
     rows = value_of(ask(request, "GET", pickable.source, urlencode(query)))
     named_rows = [(row, named(row, pickable)) for row in rows]
@@ -147,7 +142,7 @@ def named(row: object, pickable: Pickable) -> str:
 def resolved(
     request: Request, reader: Reader, act: Act, form: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The form with ids for the names that were typed, and what is wrong with those that are no name, by field."""
+    """The form with ids for typed names, and what is no name, by field."""
     filled, wrong = dict(form), {}
     for name, field in _named_inputs(act.fields, form):
         pickable = KINDS[field.of]
@@ -174,7 +169,6 @@ def _named_inputs(fields: Iterable[Field], form: Mapping[str, str]) -> Iterator[
 
 
 def _id_of(request: Request, pickable: Pickable, text: str) -> str | None:
-    """The one thing with this id or name; letters may be large or small."""
     by_name = [
         dig(row, "id") for row, name in _found(request, pickable, MOST, text) if name.casefold() == text.casefold()
     ]

@@ -1,7 +1,4 @@
-"""What a page that is a draft asks the API, and how it is saved.
-
-Plain values. Must not: know a page, ask anybody.
-"""
+"""What a page that is a draft asks the API, and how it is saved. Plain values. Must not: ask anybody."""
 
 from __future__ import annotations
 
@@ -14,14 +11,14 @@ from .reader import Answers
 
 
 class Call(NamedTuple):
-    """What a button of a page calls that is no act of the plan: its words, and "POST /api/…"."""
+    """What a button calls that is no act of the plan: its words, and "POST /api/…"."""
 
     label: str
     api: str
 
 
 class Question(NamedTuple):
-    """What the API is asked about what is filled in and not saved. The page knows the answer by `name`."""
+    """About what is filled in and not saved. The page knows the answer by `name`."""
 
     name: str
     api: str
@@ -29,9 +26,9 @@ class Question(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What makes a page a draft: its form is drawn again, with answers about what is filled in, until it is saved.
-    Both functions get the form and what the address names. `questions` is called once more with the answers that it led
-    to: some questions follow from others. `goes` is where one is after saving."""
+    """Its form is drawn again, with answers, until it is saved. Both functions get the form and what the address names.
+    `questions` is called once more with its answers: some questions follow from others. `goes`: where one is after
+    saving."""
 
     questions: Callable[[Mapping[str, str], Mapping[str, str], Answers], tuple[Question, ...]]
     save: Callable[[Mapping[str, str], Mapping[str, str]], Question] | None = None

@@ -1,7 +1,4 @@
-"""Who reads a page, and how it is to be told: their clock's zone, their role, what they asked for.
-
-Plain values: `shapes` make their words from it. Must not: know a request.
-"""
+"""Who reads a page, and how it is to be told. `shapes` make their words from it. Must not: know a request."""
 
 from __future__ import annotations
 
@@ -39,8 +36,7 @@ class Reader(NamedTuple):
 
 
 class AnswerOf(str, Generic[T]):
-    """The name of a part with the class of its answer: `answers[HOSTS]` is that to whoever reads it. What the API says
-    otherwise is refused where the page is made (`builder.show`)."""
+    """The name of a part with the class of its answer: `answers[HOSTS]` is that. `builder.show` refuses another."""
 
     of: type[T]
 
@@ -61,16 +57,13 @@ class AnswerOf(str, Generic[T]):
 
 
 class ReadAs(AnswerOf[T]):
-    """One that the API writes as JSON, which is read as the record."""
-
     def read(self, value: Any) -> Any:
         rows = get_args(self.of)
         return [made(rows[0], row) for row in value] if rows else made(self.of, value)
 
 
 class Answers(dict[str, Any]):
-    """The API's values by the names of the parts. Of a list that was left out there are no rows; whether something else
-    was left out, `known` says. Of a part whose class is not said yet this is None."""
+    """By the names of the parts. A list that was left out has no rows; `known` says whether something else was."""
 
     @overload
     def __getitem__(self, part: AnswerOf[T], /) -> T: ...
@@ -94,7 +87,6 @@ Shape = Callable[[Answers, Reader], dict[str, object]]
 
 
 def merged(*shapes: Shape) -> Shape:
-    """One that makes the values of all of them."""
 
     def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         return {name: value for part in shapes for name, value in part(answers, reader).items()}
@@ -125,13 +117,13 @@ def dig(value: Any, field: str) -> Any:
 
 
 def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The query that asks a list for these rows alone, where each of `ids` may be the id of one."""
+    """The query for these rows alone, where each of `ids` may be the id of one."""
     wanted = sorted({name for name in ids if _LIKE_ID.fullmatch(name)})
     return {"ids": tuple(wanted[:MOST_IDS]) or (NO_ID,)}
 
 
 def known_zone(name: str | None) -> str:
-    """A zone that this machine knows by that name; else UTC. The name comes from a browser."""
+    """Else UTC. The name comes from a browser."""
     try:
         return name if name and len(name) < 65 and ZoneInfo(name) else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):

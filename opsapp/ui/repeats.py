@@ -1,8 +1,5 @@
-"""A form that comes a second time, unchanged: by a reload, or from a page that somebody went back to.
-
-Nothing is done again; the browser is led to what was made the first time. Whoever opens the form anew, or changes
-anything in it, makes another thing. Must not: remember (`web.idempotency` does).
-"""
+"""A form that comes a second time, unchanged: nothing is done again; the browser is led to what was made the first
+time. Whoever opens the form anew, or changes it, makes another thing. Must not: remember (`web.idempotency` does)."""
 
 from __future__ import annotations
 
@@ -24,13 +21,12 @@ REPEATED = "already-sent"
 
 
 def again_led_to(sent: SentForm, place: str) -> str:
-    """Where the form led the first time, which says that nothing was done again; else the page that it is on."""
+    """Where the form led the first time; else the page that it is on."""
     path, _, query = (sent.led_to or place).partition("?")
     return with_query(path, query_with(dict(parse_qsl(query)), said=REPEATED))
 
 
 def sent(request: Request, form: Mapping[str, str]) -> SentForm:
-    """The form; for the first time too where what it made is not there any more."""
     now = idempotency.sent_form(request, form, FIELD)
     if now.led_to is None or _is_there(request, now.led_to.partition("?")[0]):
         return now

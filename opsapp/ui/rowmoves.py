@@ -1,7 +1,4 @@
-"""Rows of a form in another order: one less, or one in another place.
-
-Must not: know what a row is, a form, or a page; the generic forms and the rule editor both stand on it.
-"""
+"""Rows of a form in another order, for the generic forms and the rule editor."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ Row = TypeVar("Row")
 
 
 def moved(rows: list[Row], verb: str, number: str) -> list[Row]:
-    """The rows after `remove`, `up` or `down` of the row with this number; as they are where there is no such row."""
+    """After `remove`, `up` or `down` of the row with this number."""
     at = int(number) if number.isdecimal() and int(number) < len(rows) else None
     if at is None:
         return rows

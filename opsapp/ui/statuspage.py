@@ -1,25 +1,22 @@
-"""The public status page, its further pages, its feed and its badges as text, from plain values alone.
-
-Used by the views and by `opsapp status-export`, so both show the same. Needs no script, no cookie, no request.
-"""
+"""The public status page, its feed and its badges as text, for the views and for `opsapp status-export`. Needs no
+script, no cookie, no request."""
 
 from __future__ import annotations
 
 import pathlib
 import re
-from collections.abc import Iterable
 from email.utils import formatdate
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
-from opsapp.monitoring.engine import shown_uptime
 from opsapp.monitoring.records import PublicIncident, StatusComponent, StatusDocument
 from opsapp.statuspages.engine import STAGE_WORDS, PlannedTime, dates
 from opsapp.statuspages.records import PublicPage
 
 from . import statusshape as shape
 from .files import address
+from .markup import environment
 from .words import machine, moment
 
 HERE = pathlib.Path(__file__).parent
@@ -30,7 +27,7 @@ FILES = {"face.css": "face.css", "status.css": "status.css", "status.js": "statu
 
 
 class PagePlace(NamedTuple):
-    """Where the page stands: in the service, or as a file beside others, where no further page is."""
+    """In the service, or as a file beside others, where no further page is."""
 
     live: bool
     home: str
@@ -45,7 +42,6 @@ FILE = PagePlace(False, "index.html", "face.css", "status.css", "status.rss", "s
 
 
 def own_place(slug: str) -> PagePlace:
-    """Of a page of its own, in the service."""
     home = f"/status/{slug}"
     return LIVE._replace(home=home, feed=f"{home}/feed.rss")
 
@@ -83,7 +79,7 @@ def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -
 
 
 class PastMonth(NamedTuple):
-    """`total`: of its incidents, also those that are not in the list. `earlier`: there is something before it."""
+    """`total`: also of those that are not in the list. `earlier`: there is something before it."""
 
     month: str
     incidents: list[PublicIncident]
@@ -93,7 +89,7 @@ class PastMonth(NamedTuple):
 
 
 def history(about: PublicPage, shown: PastMonth, now: float, place: PagePlace = LIVE) -> str:
-    """/status/history?month=…; it leads back as far as there is something, so that a crawler comes to an end."""
+    """/status/history?month=…; it leads back as far as there is something: a crawler comes to an end."""
     zone, language = about.timezone, about.language
     after = shape.stepped(shown.month, 1) if shown.month < shape.month_of(now, zone) else ""
     before = shape.stepped(shown.month, -1) if shown.earlier else ""
@@ -118,7 +114,6 @@ def incident_page(about: PublicPage, incident: PublicIncident, place: PagePlace 
 
 
 def monitor_page(about: PublicPage, monitor: StatusComponent, place: PagePlace = LIVE) -> str:
-    """/status/monitors/{id}: each day of the bars as a table."""
     line, incidents = shape.component(monitor), shape.past(monitor.incidents[:50], (), about.timezone)
     rows = shape.day_rows(monitor)
     return _rendered(
@@ -127,12 +122,10 @@ def monitor_page(about: PublicPage, monitor: StatusComponent, place: PagePlace =
 
 
 def note(about: PublicPage, kind: str, title: str, words: str, button: str = "") -> str:
-    """One thing said, and perhaps a button that does what the address names."""
     return _rendered("status_note.jinja2", about, kind=kind, title=title, words=words, button=button, again=False)
 
 
 def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
-    """The form once more, with what was wrong; or by itself, where nothing was."""
     kind, title, words = "warn", "That did not work", wrong
     if not wrong:
         kind, title = "off", "Subscriptions"
@@ -152,11 +145,10 @@ def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
 
 def _rendered(template: str, about: PublicPage, place: PagePlace = LIVE, **values: Any) -> str:
     known = {"page": about, "place": place, "here": False, "given": NOTHING_GIVEN, "wrong": ""}
-    return _templates.get_template(template).render(known | values)
+    return templates.get_template(template).render(known | values)
 
 
 def file_text(name: str) -> str:
-    """One of the FILES that the page needs."""
     return (HERE / "static" / FILES[name]).read_text()
 
 
@@ -174,7 +166,7 @@ def theme(about: PublicPage) -> str:
 
 def feed(document: StatusDocument, base_url: str, home: str = LIVE.home) -> str:
     """/status.rss: incidents and their updates, and maintenance."""
-    return _xml(_templates.get_template("status.rss.jinja2").render(document=document, url=base_url + home))
+    return _xml(templates.get_template("status.rss.jinja2").render(document=document, url=base_url + home))
 
 
 def badge(monitor: StatusComponent) -> str:
@@ -183,31 +175,18 @@ def badge(monitor: StatusComponent) -> str:
     left, right = 12 + 7 * len(name), 12 + 7 * len(status)
     colour = BADGE.get(monitor.status, "#57606a")
     values = {"name": name, "status": status, "left": left, "right": right, "colour": colour}
-    return _xml(_templates.get_template("badge.jinja2").render(values))
+    return _xml(templates.get_template("badge.jinja2").render(values))
 
 
 def _xml(text: str) -> str:
-    """Without the characters that XML cannot even escape: one in a name would make the whole feed unreadable."""
+    """XML cannot even escape some characters: one would make the whole feed unreadable."""
     return _NO_XML.sub("\ufffd", text)
 
 
-def compile_templates(names: Iterable[str]) -> None:
-    """Whoever asks for them finds them."""
-    for name in names:
-        _templates.get_template(name)
-
-
 def _make_templates() -> Environment:
-    made = Environment(
-        loader=PackageLoader("opsapp.ui", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+    made = environment()
     made.filters.update(
         headline=shape.headline,
-        shown=shown_uptime,
         look=shape.look,
         moment=moment,
         machine=machine,
@@ -221,4 +200,4 @@ def _make_templates() -> Environment:
     return made
 
 
-_templates = _make_templates()
+templates = _make_templates()

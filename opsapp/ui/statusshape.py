@@ -1,7 +1,5 @@
-"""What the pages of the public status page show, as words ready to read, from the status document and the settings.
-
-Must not: ask anything, know HTTP, make markup of its own.
-"""
+"""What the pages of the public status page show, in words. Must not: ask anything, know HTTP, make markup of its
+own."""
 
 from __future__ import annotations
 
@@ -59,7 +57,7 @@ class Verdict(NamedTuple):
 
 
 class ComponentLine(NamedTuple):
-    """`odd`: the days that were not wholly up, for the script that says what a day was."""
+    """`odd`: the days that were not wholly up, for the script."""
 
     id: str
     name: str
@@ -95,7 +93,7 @@ class NoticeLine(NamedTuple):
 
 
 class PastLine(NamedTuple):
-    """An incident, or several that began together and of which nobody has said anything: of many, or of one."""
+    """One, or several that began together and of which nobody has said anything."""
 
     members: tuple[PublicIncident, ...]
 
@@ -143,7 +141,6 @@ class DayRow(NamedTuple):
 
 
 def notices(document: StatusDocument) -> list[NoticeLine]:
-    """What people have put on the page, the worst first."""
     return [
         NoticeLine(*NOTICE_LOOKS[row.severity], row.title, row.text, row.started, row.ends_at)
         for row in document.notices
@@ -151,7 +148,6 @@ def notices(document: StatusDocument) -> list[NoticeLine]:
 
 
 def state_of(monitor: StatusComponent) -> str:
-    """Its status; of one that is down within maintenance, both."""
     return DOWN_IN_WINDOW if monitor.down_in_window else str(monitor.status)
 
 
@@ -213,7 +209,6 @@ def _are(names: Sequence[str]) -> str:
 
 
 def groups(page: PublicPage, document: StatusDocument) -> list[ComponentGroup]:
-    """As an admin has ordered them; what is in no group comes last, by name."""
     monitors = {monitor.id: monitor for monitor in document.monitors}
     most_odd, shaped = (90 if len(monitors) <= MANY else 12), []
     for group in page.groups:
@@ -246,7 +241,6 @@ def uptime(monitor: StatusComponent) -> str:
 
 
 def day_state(day: StatusDay) -> str:
-    """Which bar a day has."""
     known = day.uptime
     if known is None:
         return "unknown"
@@ -254,7 +248,6 @@ def day_state(day: StatusDay) -> str:
 
 
 def summary(monitor: StatusComponent) -> str:
-    """The bars in words, for those who do not see them."""
     days = monitor.days
     lacking = sum(day.uptime is None for day in days)
     short = sum(day.uptime is not None and day.uptime < 100 for day in days)
@@ -262,8 +255,8 @@ def summary(monitor: StatusComponent) -> str:
 
 
 def odd_days(monitor: StatusComponent, most: int = 90) -> str:
-    """`0-78,85:99.93:1`: days of which nothing is known, and those with downtime. Of more than `most` the older ones
-    are one entry, `0-40:?`: they are in the table of the service's own page."""
+    """`0-78,85:99.93:1`: unknown days, and those with downtime. Of more than `most` the older ones are one entry,
+    `0-40:?`."""
     told: list[tuple[int, str]] = []
     for lacking, run in groupby(enumerate(monitor.days), key=lambda pair: pair[1].uptime is None):
         several = list(run)
@@ -293,7 +286,6 @@ def day_rows(monitor: StatusComponent) -> list[DayRow]:
 
 
 def window_lines(document: StatusDocument) -> list[WindowLine]:
-    """The next ones, each with some of what it covers."""
     every = len(document.monitors)
     return [
         WindowLine(
@@ -311,7 +303,7 @@ def window_lines(document: StatusDocument) -> list[WindowLine]:
 def past(
     incidents: Iterable[PublicIncident], windows: Iterable[PlannedTime], zone: str, most: int | None = None
 ) -> list[PastDay]:
-    """By day of the page's zone, newest first; an outage of many is one line, however many days or lines there are."""
+    """By day of the page's zone, newest first; an outage of many is one line."""
     where, days = ZoneInfo(zone), dict[date, PastDay]()
     lines = [PastLine(tuple(same)) for same in gathered(incidents, _alike, lambda incident: incident.started)]
     for line in lines[:most]:
@@ -352,12 +344,10 @@ def month_edges(month: str, zone: str) -> tuple[float, float]:
 
 
 def is_over(window: PlannedTime, now: float) -> bool:
-    """Whether it belongs to the past: what was cancelled does from then on."""
     return window.start <= now or window.state == CANCELLED
 
 
 def length(minutes: float | None) -> str:
-    """A duration for people."""
     if minutes is None:
         return "ongoing"
     whole = max(1, round(minutes))

@@ -1,7 +1,4 @@
-"""States, times and figures as a person reads them: one place for every page, so that the same thing is said alike.
-
-Must not: know a page, or a request.
-"""
+"""States, times and figures as a person reads them: the same thing is said alike on every page."""
 
 from __future__ import annotations
 
@@ -51,7 +48,6 @@ def spoken(state: object) -> str:
 
 
 def rough_span(seconds: float) -> str:
-    """How long, to one unit: 17 min, 5 h, 3 d."""
     seconds = abs(seconds)
     if seconds < MINUTE:
         return f"{int(seconds)} s"
@@ -81,14 +77,12 @@ def offset(seconds: float, zone: str) -> str:
 
 
 def exact(seconds: float, zone: str) -> str:
-    """The moment by the reader's clock and by UTC."""
     here = local(seconds, zone).strftime("%a %d %b %Y, %H:%M:%S")
     place = zone.rpartition("/")[2].replace("_", " ")
     return f"{here} UTC" if zone == UTC else f"{here} {place} ({moment(seconds)})"
 
 
 def clock(seconds: float, reader: Reader | None) -> Markup:
-    """A time of day where it was today, else the date with it."""
     zone = reader.zone if reader else UTC
     here = local(seconds, zone)
     today = reader is not None and here.date() == local(reader.now, zone).date()
@@ -96,19 +90,16 @@ def clock(seconds: float, reader: Reader | None) -> Markup:
 
 
 def hour(seconds: float, reader: Reader) -> Markup:
-    """A time of day alone, where the day is said above it."""
     return _time(seconds, local(seconds, reader.zone).strftime("%H:%M"), reader.zone)
 
 
 def brief(seconds: float, reader: Reader) -> Markup:
-    """As short as can be: a time of day where it was today, else the date."""
     here = local(seconds, reader.zone)
     today = here.date() == local(reader.now, reader.zone).date()
     return _time(seconds, here.strftime("%H:%M" if today else "%d %b"), reader.zone)
 
 
 def ago(seconds: float, reader: Reader | None) -> Markup:
-    """A moment as seen from now; exact on hover."""
     zone = reader.zone if reader else UTC
     if reader is None:
         return _time(seconds, moment(seconds), zone)
@@ -119,7 +110,6 @@ def ago(seconds: float, reader: Reader | None) -> Markup:
 
 
 def since(seconds: float, reader: Reader) -> Markup:
-    """How long it has been so."""
     return _time(seconds, rough_span(reader.now - seconds), reader.zone, "since")
 
 
@@ -131,7 +121,7 @@ def _time(seconds: float, words: str, zone: str, ticks: str = "") -> Markup:
 
 
 def months(reader: Reader) -> list[tuple[str, str]]:
-    """Calendar months by the reader's clock, with their names: the last one, then the one that is not over."""
+    """By the reader's clock, with names: the last one, then the one that is not over."""
     values = [month_back(reader.now, reader.zone, back) for back in (1, 0, *range(2, MONTHS))]
     return [(value, month_name(value)) for value in values]
 
@@ -147,7 +137,6 @@ def repeats(expression: str) -> str | None:
 
 
 def initials(name: str) -> str:
-    """Two letters for the disc that stands for a person."""
     words = [word for word in name.replace(".", " ").replace("-", " ").replace("_", " ").split() if word]
     letters = words[0][0] + words[1][0] if len(words) > 1 else name[:2]
     return letters.upper()

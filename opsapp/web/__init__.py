@@ -1,7 +1,5 @@
-"""How HTTP behaves: server, policy, permissions, errors, body and query derivers, streams, OpenAPI.
-
-Lives here: everything that is true of every request. Must not: know a feature.
-"""
+"""What is true of every request: server, policy, permissions, errors, derivers, streams, OpenAPI. Must not: know a
+feature."""
 
 
 def includeme(config):

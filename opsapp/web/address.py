@@ -1,7 +1,5 @@
-"""Which host a URL may be built from: `web.base_url` or the address the connection came in on, never just any Host.
-
-Whoever sends a Host of his own choice would otherwise have it in links, redirects and invitations that others follow.
-"""
+"""Which host a URL may be built from. Never just any Host: who sends one of his own would have it in links, redirects
+and invitations that others follow."""
 
 from __future__ import annotations
 
@@ -35,11 +33,9 @@ def reachable(bound: tuple[str, int]) -> tuple[str, int]:
 
 @lru_cache(maxsize=256)  # every request asks, and nearly all the same
 def canonical(host: str | None, base_url: str | None, local: tuple[str, int], scheme: str = "http") -> tuple[str, str]:
-    """(scheme, host[:port]) that URLs of this request are built from.
-
-    A Host that is the base_url's or the bound address's is kept; any other is replaced by the first of these that
-    is known. `local` is the address at which the connection was accepted.
-    """
+    """(scheme, host[:port]) that URLs of this request are built from. A Host that is neither the base_url's nor the
+    bound address's is replaced by the first of these that is known. `local`: the address that accepted the
+    connection."""
     if base_url:
         parts = urlsplit(base_url)
         if host is None or _same(host, parts.netloc, parts.scheme):
@@ -52,7 +48,6 @@ def canonical(host: str | None, base_url: str | None, local: tuple[str, int], sc
 
 
 def same_origin(origin: str, scheme: str, host: str) -> bool:
-    """Whether a page's Origin is the very host that was asked."""
     try:
         parts = urlsplit(origin)
     except ValueError:  # no address at all

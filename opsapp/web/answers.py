@@ -1,9 +1,8 @@
-"""The kinds of answer that a view may return besides a plain one: Stream, Deferred, Upgrade, Sink.
+"""The kinds of answer that are carried out after a view's transaction: Stream, Deferred, Upgrade, Sink.
 
-A view decides in its thread and transaction; what it returns here is carried out afterwards with no transaction open.
-On the hub (our own server put a `Handover` into the environ) the answer is handed over and the server's greenlet
-drives it. Under any other server (waitress, WebTest) it is carried out in the thread that called; an upgrade is then
-not possible. Must not be here: sockets, greenlets (`web.server` has them), a transaction.
+Our own server puts a `Handover` into the environ and its greenlet drives the answer on the hub. Under any other
+(waitress, WebTest) the calling thread does, and an upgrade is not possible. Must not be here: sockets, greenlets, a
+transaction.
 """
 
 from __future__ import annotations
@@ -91,8 +90,8 @@ def finish_plainly(asked: Asked, outcome: Any) -> Response:
 
 
 class Elsewhere(Response):
-    """A redirect to a path of this service, as a path. WebOb would write our own address before it, and a browser that
-    comes through a proxy may not reach that."""
+    """A redirect to a path of this service. WebOb would write our own address before it, which a browser behind a proxy
+    may not reach."""
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
         start_response(self.status, self.headerlist)
@@ -100,8 +99,6 @@ class Elsewhere(Response):
 
 
 class Answer(Response):
-    """A response that is carried out after its view."""
-
     asked: Asked
     finish: Finish
     caller: Identity | None = None
@@ -122,7 +119,6 @@ class Answer(Response):
         return []
 
     def here(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Carry it out in the calling thread."""
         raise NotImplementedError
 
     def watched(self, end: Callable[[str], Any]) -> contextlib.AbstractContextManager[None]:
@@ -146,17 +142,14 @@ class Answer(Response):
 
 
 class Stream(Answer):
-    """A body that is produced while it is sent: events, a file, a log.
-
-    A fixed length is sent when the source's Head or `headers` give a Content-Length; else the body is chunked.
-    """
+    """A body that is produced while it is sent. Its length is fixed if the source's Head or `headers` say it; else it
+    is chunked."""
 
     def __init__(self, source: Source, content_type: str = "application/octet-stream", headers: Headers = ()):
         super().__init__(content_type=content_type, headers=headers)
         self.source = source
 
     def opened(self) -> Response | None:
-        """Open the source and take what it learned; a response instead when it refuses."""
         try:
             head = self.source.open()
         except Exception as problem:  # noqa: BLE001 - becomes a status in the one error table
@@ -179,8 +172,6 @@ class Stream(Answer):
 
 
 class _Pieces:
-    """A source as a WSGI iterable: the server calls `close` whatever happens."""
-
     def __init__(self, answer: Stream):
         self._answer = answer
         self._over = False
@@ -207,8 +198,8 @@ class _Pieces:
 
 
 class Deferred(Answer):
-    """An answer that takes time: `fn()` runs on the hub (there it may call node.transact and lanes, which hop), or in
-    the thread. It returns (status, headers, value for JSON) or a Response, or raises a problem."""
+    """An answer that takes time: `fn()` runs on the hub, or in the thread. It returns (status, headers, value for JSON)
+    or a Response, or raises a problem."""
 
     def __init__(self, fn: Callable[[], Any]):
         super().__init__()
@@ -243,11 +234,8 @@ def ok_after(change: Callable[..., Any], *values: Any) -> Deferred:
 
 
 class Upgrade(Answer):
-    """A WebSocket. `handler(socket)` runs in the connection's greenlet: see `opsapp.web.websocket.WebSocket`.
-
-    `origins`: the origins of pages that may connect; a browser always sends one, a program none. The page's own
-    host is always allowed. None of the limits is off by default.
-    """
+    """A WebSocket. `handler(socket)` runs in the connection's greenlet. `origins`: of pages that may connect, beside
+    the page's own host; a browser always sends one, a program none."""
 
     def __init__(
         self,
@@ -273,8 +261,6 @@ class Upgrade(Answer):
 
 
 class InputBody:
-    """A body under a server without a hub: what a Sink reads there."""
-
     def __init__(self, environ: dict[str, Any], limit: int):
         self._input = environ["wsgi.input"]
         self.limit = limit
@@ -298,12 +284,9 @@ class InputBody:
 
 
 class Sink(Answer):
-    """A body that the view has not read: `receive(body)` runs on the hub (or in the thread) and answers like a
-    Deferred's function. `body.read(size)` gives at most `size` bytes, b"" at the end; `body.content_type`,
-    `body.content_length` (None when chunked) and `body.limit`. `opsapp.web.uploads` reads multipart forms from it.
-
-    The path must be declared (`web.paths`): only then does the server leave the body unread.
-    """
+    """A body that the view has not read: `receive(body)` runs like a Deferred's function. `body.read(size)` gives b""
+    at the end; `body.content_length` is None when chunked. The path must be declared (`web.paths`), or the server
+    reads the body."""
 
     def __init__(self, receive: Callable[[Any], Any], *, limit: int = 1 << 30):
         super().__init__()

@@ -45,7 +45,6 @@ def act(context: type, name: str = "", *, role: str = "operator", **options: Any
 
 
 def create(context: type, name: str = "", *, role: str = "operator", **options: Any) -> Decorator:
-    """POST: adds a thing; the answer is 201."""
     return _view("POST", context, name, role, {"creates": True, **options})
 
 
@@ -55,7 +54,6 @@ def update(context: type, name: str = "", *, role: str = "operator", **options: 
 
 
 def replace(context: type, name: str = "", *, role: str = "operator", **options: Any) -> Decorator:
-    """PUT: the body is the whole of it."""
     return _view("PUT", context, name, role, options)
 
 

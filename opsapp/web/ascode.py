@@ -1,13 +1,12 @@
 """What can be written as code: the directive by which a room adds a kind, and the schema of the whole document.
 
-A room's `includeme` says `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)`;
-the module has the functions that `opsapp.runtime.ascode.Actions` names.
+A room's `includeme` says `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
 from pyramid.config import Configurator
@@ -21,9 +20,10 @@ from opsapp.runtime.ascodeapply import apply as make_true
 from opsapp.runtime.ascoderesolve import resolve
 from opsapp.tree.root import Root
 from opsapp.wire.kinds import DeclaredField, ListOf
-from opsapp.wire.records import DeclaredObject
+from opsapp.wire.records import DeclaredObject, made
 
-from .fields import Body, anything, choice, flag, list_of, map_of, text, whole
+from .fields import Body, anything, flag, list_of, map_of, text
+from .records import Applied, ChangeRecord, WaitingRecord
 
 MOST = 20_000  # entries of one kind in one document
 
@@ -48,36 +48,8 @@ class Apply(Body):
     seen = list_of(text(1, 64), 200_000, default=None, null=True)
 
 
-class ChangeRecord(Body):
-    kind = text()
-    change = choice(ascode.CREATE, ascode.UPDATE, ascode.DELETE)
-    key = text()
-    id = text(null=True)
-    before = map_of(anything())
-    after = map_of(anything())
-    secrets = flag()
-    stamp = text()
-    once = map_of(text())  # shown to nobody else, and not again
-
-
-class WaitingRecord(Body):
-    kind = text()
-    key = text()
-    why = text(0, 2000)
-
-
-class Applied(Body):
-    """`waiting`: what only somebody else can make."""
-
-    changes = list_of(ChangeRecord)
-    unchanged = whole(0)
-    waiting = list_of(WaitingRecord)
-    dry_run = flag()
-
-
 def judged(registry: Any, document: Any) -> tuple[Document, dict[str, str]]:
-    """The document with every entry as its kind's schema wants it, and all that is wrong by its path; None stands for
-    an entry that is wrong."""
+    """The document as the kinds' schemas want it (None for a wrong entry), and all that is wrong by its path."""
     wrong: dict[str, str] = {}
     lists = {kind.name: ListOf(_entry_of(kind.schema), MOST) for kind in registry.opsapp_kinds}
     sound = {
@@ -93,8 +65,6 @@ def _entry_of(schema: Any) -> DeclaredField:
 
 
 class AskedFor(NamedTuple):
-    """A document as it was sent, with what is to be done with it."""
-
     document: JsonObject
     dry_run: bool
     prune: bool
@@ -118,24 +88,18 @@ def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: Applying
     return make_true(root, node, kinds, wanted, asker)
 
 
-def answer(outcome: AppliedDocument, *, dry_run: bool) -> dict[str, object]:
-    return {
-        "changes": [_record(change, dry_run=dry_run) for change in outcome.changes],
-        "unchanged": outcome.unchanged,
-        "waiting": [waiting._asdict() for waiting in outcome.waiting],
-        "dry_run": dry_run,
-    }
+def answer(outcome: AppliedDocument, *, dry_run: bool) -> Applied:
+    changes = tuple(_record(change, dry_run=dry_run) for change in outcome.changes)
+    waiting = tuple(WaitingRecord(*entry) for entry in outcome.waiting)
+    return Applied(changes, outcome.unchanged, waiting, dry_run)
 
 
-def _record(change: EntryChange, *, dry_run: bool) -> dict[str, object]:
-    """What was made only to be undone has no id."""
-    told: dict[str, object] = {**change._asdict(), "once": dict(change.once)}
-    del told["action"]
-    return told | ({"id": None, "once": {}} if dry_run and change.change == ascode.CREATE else {})
+def _record(change: EntryChange, *, dry_run: bool) -> ChangeRecord:
+    record = made(ChangeRecord, {**change._asdict(), "once": dict(change.once)})
+    return replace(record, id=None, once={}) if dry_run and change.change == ascode.CREATE else record
 
 
 def add_kind(config: Configurator, name: str, actions: Any, *, schema: type, **more: Any) -> None:
-    """Directive: things of this kind can be written as code; `more` as `Kind` has it."""
     kind = Kind(name, config.maybe_dotted(actions), schema, **more)
     if any(other.name == name for other in config.registry.opsapp_kinds):
         raise ValueError(f"kind {name!r} is declared twice")

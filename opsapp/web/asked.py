@@ -1,7 +1,5 @@
-"""What is known of a request in plain values, once the request itself and everything persistent about it is gone.
-
-A stream or a deferred answer outlives its view: it may keep an `Asked`, never the request, its context or its root.
-"""
+"""A request in plain values. A stream or a deferred answer outlives its view: it may keep an `Asked`, never the
+request, its context or its root."""
 
 from __future__ import annotations
 
@@ -18,14 +16,11 @@ UNREAD = "opsapp.unread"  # in the environ: the body is still on the socket
 
 
 class BodyWanted(Exception):
-    """The application would read a body that is still on the socket: nothing in its head was a reason to refuse it. The
-    server reads it then and asks again."""
+    """The application would read a body that is still on the socket. The server reads it then and asks again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request, as plain values."""
-
     request_id: str
     method: str
     path: str
@@ -63,7 +58,7 @@ def is_api(path: str) -> bool:
 
 
 def request_id(environ: dict[str, Any]) -> str:
-    """The request's id: the server made it with the head; under another server it is made at first use."""
+    """Our server made it with the head; under another it is made at first use."""
     if REQUEST_ID not in environ:
         environ[REQUEST_ID] = secrets.token_hex(8)
     return environ[REQUEST_ID]

@@ -1,5 +1,4 @@
-"""Bodies and query strings as a schema wants them. Views that say so have it done for them (`derivers`); one with
-`body=RAW` asks itself."""
+"""Bodies and query strings as a schema wants them. `derivers` does it for views; one with `body=RAW` asks itself."""
 
 from __future__ import annotations
 
@@ -23,13 +22,12 @@ ALWAYS_KNOWN = frozenset({"token"})  # of a query: how a stream's reader says wh
 
 
 def read_only_names(records: Any) -> frozenset[str]:
-    """The keys that a PUT takes and ignores: those of the record, or records, that a GET shows."""
+    """The keys that a PUT takes and ignores."""
     schemas = records if isinstance(records, tuple) else (records,)
     return frozenset(child.name for schema in schemas for child in schema().children)
 
 
 def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
-    """The body as a JSON object, or the problem that it is."""
     if (request.content_length or 0) > BODY_CAP:
         raise TooLarge(f"The body is larger than {BODY_CAP} bytes.")
     raw = request.body
@@ -45,7 +43,7 @@ def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
 
 
 def require_plain_json(request: Request) -> None:
-    """The headers of a body say that it is JSON in UTF-8, neither packed nor anything else; their case is all one."""
+    """By its headers the body is JSON in UTF-8, not packed."""
     if (request.content_type or "").lower() != "application/json":
         raise UnsupportedType("The body must be application/json.")
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):
@@ -55,7 +53,6 @@ def require_plain_json(request: Request) -> None:
 
 
 def refuse(wrong: dict[str, str]) -> None:
-    """Invalid, if anything is wrong."""
     if wrong:
         raise Invalid(wrong)
 
@@ -63,8 +60,8 @@ def refuse(wrong: dict[str, str]) -> None:
 def judge(
     schema: FieldNode, values: dict[str, Any], *, partial: bool = False, read_only: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values that are as the schema wants them, and what is wrong with the others, by path. `partial`: what is left
-    out keeps its value, and null, where it means nothing of its own, counts as left out."""
+    """The sound values, and what is wrong with the others, by path. `partial`: what is left out keeps its value, and
+    null, where it means nothing of its own, counts as left out."""
     wrong: dict[str, str] = {}
     kind: Any = schema.kind
     if partial or read_only:
@@ -75,8 +72,8 @@ def judge(
 
 
 def parse_query(schema: Query, values: Any, *, strangers: bool = False) -> dict[str, Any]:
-    """A query string as the schema wants it. A name that it does not know is a mistake, since a misspelt filter would
-    give the whole list; with `strangers` it is left alone."""
+    """An unknown name is a mistake, since a misspelt filter would give the whole list; with `strangers` it is left
+    alone."""
     known = {child.name: child for child in schema.children}
     names = dict.fromkeys(values)  # each once: to look one up reads all, and a query may have thousands
     given = {name: _typed(node, values.getall(name)) for name, node in known.items() if name in names}
@@ -87,7 +84,7 @@ def parse_query(schema: Query, values: Any, *, strangers: bool = False) -> dict[
 
 
 def _typed(node: FieldNode, texts: list[str]) -> Any:
-    """Text as the JSON value that it means; left as it is where it means none, for the schema to refuse."""
+    """Left as it is where it means no JSON value, for the schema to refuse."""
     kind = node.kind
     if isinstance(kind, ListOf):
         return texts

@@ -1,9 +1,5 @@
-"""Who has an answer under way that lasts (a stream, an upload, a session): it ends when its caller may ask no more.
-
-A caller's session or key ends (signed out, revoked, disabled, demoted: the outbox says so) or runs out (its own time
-says so). Every lasting answer is registered here while it is carried out, whatever it is made of. One listener a node,
-however many streams.
-"""
+"""A lasting answer (a stream, an upload, a session) ends when its caller may ask no more: the session or key is ended
+(the outbox says so) or runs out. One listener a node, however many streams."""
 
 from __future__ import annotations
 
@@ -50,7 +46,7 @@ class Callers:
 
     @contextlib.contextmanager
     def over(self, caller: Identity | None, end: End) -> Iterator[None]:
-        """While the block runs: `end(reason)` is called, once or more, from whichever thread learns of it. A ticket has
+        """`end(reason)` is called while the block runs, once or more, from whichever thread learns of it. A ticket has
         one stream at a time: its reconnect ends the one before, whose reader may be gone without a word."""
         if caller is None or caller.session_id is None:
             yield

@@ -1,7 +1,5 @@
-"""Every code that an error can have, with its status and what it means: the API document and docs/guide/errors.md are
-made from this table. `opsapp.web.errors` says which status a problem has; a test reads the code of opsapp for codes
-that are missing here, and for those that nobody uses.
-"""
+"""Every code of an error, with its status and meaning: for the API document and docs/guide/errors.md. A test looks for
+codes of opsapp that are missing here, and for unused ones."""
 
 from __future__ import annotations
 

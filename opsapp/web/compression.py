@@ -1,8 +1,7 @@
-"""Pages in fewer bytes: gzip for what a browser reads as HTML.
+"""Pages in fewer bytes: gzip for HTML.
 
-A link on another site may ask for a page again and again, and its length is seen on the way (BREACH). So what is secret
-and the same each time is masked anew in each page (`auth.cookies.masked_token`), and what is shown once, as the answer
-to a form, is not compressed: only GET is.
+A link on another site may ask for a page again and again, and its length is seen on the way (BREACH). So secrets are
+masked anew in each page (`auth.cookies.masked_token`), and only GET is compressed: what is shown once answers a form.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ LEVEL = 5
 
 
 def pack(asked: Asked, response: Response) -> None:
-    """Compress the page where its reader takes that."""
     if asked.method != "GET" or response.status_int != 200 or response.content_type != "text/html":
         return
     if response.content_encoding or response.etag or not isinstance(response.app_iter, list):

@@ -32,8 +32,6 @@ class WebSettings:
 
 @dataclass(frozen=True)
 class LimitSettings:
-    """`web.limits`: what a client may cost."""
-
     head_timeout_s: Annotated[float, Between(0.1, 600)] = 30
     body_timeout_s: Annotated[float, Between(0.1, 600)] = 30
     idle_timeout_s: Annotated[float, Between(0.1, 3600)] = 75

@@ -1,8 +1,8 @@
 """The YAML file: every room declares its sections, all are validated as one, mistakes are told with their lines.
 
-A room says `config.add_section("web.login", LoginSettings)`, a frozen dataclass (`lib.settings`) with defaults; it
-reads `node.config[LoginSettings]` later. `config.add_applier(fn)`: `fn(root, config)` brings the store in line, at
-start-up and at a reload, in one transaction with all the others.
+`config.add_section("web.login", LoginSettings)`, a frozen dataclass (`lib.settings`), read as
+`node.config[LoginSettings]`. `config.add_applier(fn)`: `fn(root, config)` brings the store in line, at start-up and at
+a reload, all in one transaction.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ Lines = dict[tuple[str, ...], int]
 
 
 class Mistake(NamedTuple):
-    """One thing that is wrong in the file."""
-
     path: str
     line: int | None
     message: str
@@ -48,8 +46,6 @@ SAID_BY_ALIASES = 100_000  # values more than the text has characters
 
 
 class BadConfig(Problem):
-    """The file cannot be used; every mistake in it is named."""
-
     code = "bad_config"
 
     def __init__(self, source: str, mistakes: list[Mistake]):
@@ -58,7 +54,6 @@ class BadConfig(Problem):
 
 
 def read(path: str | Path | None, known: Sections) -> Configuration:
-    """The validated configuration with all defaults; without a file, the defaults alone."""
     if path is None:
         return validate({}, {}, known, "defaults")
     try:
@@ -72,7 +67,6 @@ def read(path: str | Path | None, known: Sections) -> Configuration:
 
 
 def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
-    """Plain values, and the line of every path in them."""
     try:
         loader = yaml.SafeLoader(text)
         top = loader.get_single_node()
@@ -146,7 +140,7 @@ def _below(values: JsonObject, name: str) -> JsonObject:
 
 
 def schema_of(known: Sections, name: str = "") -> Object:
-    """One object of this section and all that are below it: `a.b` is within `a`. Every section may be left out."""
+    """The section with all below it: `a.b` is within `a`. Every section may be left out."""
     stem = f"{name}." if name else ""
     inner = sorted({other.removeprefix(stem).partition(".")[0] for other in known if other and other.startswith(stem)})
     kinds = ((step, schema_of(known, stem + step)) for step in inner)
@@ -174,7 +168,7 @@ def _known_keys(kind: JsonKind | None, path: tuple[str, ...]) -> list[str]:
 
 
 def load(registry: Any) -> None:
-    """Read the file that the settings name, and bring the node and the store in line with it: all or nothing."""
+    """Bring the node and the store in line with the file: all or nothing."""
     config = read(registry.settings.get("opsapp.config"), registry.opsapp_sections)
     node: Node = registry["opsapp.node"]
     node.transact(_apply, registry.opsapp_appliers, config)
@@ -185,8 +179,8 @@ def load(registry: Any) -> None:
 
 
 def consult(registry: Any) -> None:
-    """Let the node know the file, and change nothing in the store: for commands that may well be run without the file
-    that the server has, whose declarations are not theirs to undo."""
+    """Let the node know the file, and change nothing in the store: a command may run without the server's file, whose
+    declarations are not its to undo."""
     registry["opsapp.node"].config = read(registry.settings.get("opsapp.config"), registry.opsapp_sections)
 
 

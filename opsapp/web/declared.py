@@ -1,8 +1,5 @@
-"""The schemas of a declared record (`wire.records`): of what is sent and of what is answered, for colander's edge.
-
-A view says the record itself (`body=WindowRecord, returns=WindowRecord`); `web.api` asks here.
-Must not: know a record, check anything: the kinds do.
-"""
+"""colander's schemas of a declared record (`wire.records`), as sent and as answered; `web.api` asks here. Must not:
+check anything: the kinds do."""
 
 from __future__ import annotations
 
@@ -36,13 +33,12 @@ def answer_of(record: Any) -> type[Body]:
 
 @cache
 def query_of(record: Any) -> type[Query]:
-    """As a query string says it: what is left out has its default, and null is nothing that could be said."""
+    """Null is nothing that a query string could say."""
     return _schema(record, record.__name__, (_sent(part._replace(null=False)) for part in settings_in(record)), Query)
 
 
 def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
-    """What a view takes or returns, with the schema in the place of a record, or of each of several; a list with one
-    is an array of it."""
+    """What a view takes or returns, with schemas in the place of records, at any depth of lists."""
     if isinstance(wanted, list | tuple):
         return type(wanted)(adapted(part, adapt) for part in wanted)
     return adapt(wanted) if isinstance(wanted, type) and is_dataclass(wanted) else wanted
@@ -59,7 +55,7 @@ def _sent(part: DeclaredField) -> FieldNode:
 
 
 def _answered(part: DeclaredField, leaves_out_null: bool) -> FieldNode:
-    """An answer leaves nothing out, but for what is told at times only, or if it was said."""
+    """Nothing is left out, but for what is told at times only, or if it was said."""
     at_times = AT_TIMES in part.marks or part.default is LEFT_OUT
     told, optional = part.mark(InAnswers), at_times or (leaves_out_null and part.null)
     kind = told.kind if told else _within(part.kind, answer_of)
@@ -68,7 +64,7 @@ def _answered(part: DeclaredField, leaves_out_null: bool) -> FieldNode:
 
 
 def _within(kind: JsonKind, adapt: Callable[[Any], type[Body]]) -> JsonKind:
-    """The same with the schemas of the records in it: in an answer these leave nothing out either."""
+    """In an answer the records within leave nothing out either."""
     if isinstance(kind, ByField):  # each of its choices is read where it is known which it is
         return kind
     if isinstance(kind, DeclaredObject):

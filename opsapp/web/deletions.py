@@ -1,4 +1,4 @@
-"""/api/deleted: what was deleted within the last minute, and how it is put back; and how a view says that it may be."""
+"""/api/deleted: what was deleted within the last minute, and how it is put back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Restored(Body):
 
 
 def undoable(request: Request, kind: str, name: str, target: str, kept: Any) -> None:
-    """In the view that has deleted it: it can be put back, and the answer says by which id."""
+    """In the view that has deleted it: the answer says by which id it comes back."""
     request.response.headers[UNDO] = deletions.keep(request.root, kind, name, target, kept).id
 
 
@@ -42,8 +42,6 @@ def may_undo(request: Request, deletion: Deletion) -> bool:
 
 
 class Undo(NamedTuple):
-    """What the caller has deleted just now and may put back, for a page to say."""
-
     id: str
     kind: str
     name: str

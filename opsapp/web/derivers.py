@@ -1,12 +1,10 @@
 """What every view gets for free: validated body and query, 404 for extra path segments, 201 for creates.
 
-A view says `body=Schema` (with `partial=True` for a PUT, and `read_only=Record` for the keys of an answer that it
-ignores), `query=Schema`, `returns=Schema`, `creates=True`; `body=RAW` leaves the body alone: `takes=Schema` (or a
-`FileForm`) tells what it should be. All of it is recorded for `web.openapi`.
-`stored=fn(context)` gives the stored fields of what a PUT changes: what was not shown of them, and comes back as `***`,
-keeps its value (`opsapp.lib.addresses`).
-What only the store or the clock can tell of a body is told by `also=fn(context, request, sound)`, mistakes by field, in
-one answer with those that the schema finds.
+A view says `body=Schema` (`partial=True` for a PUT, `read_only=Record` for keys that it ignores), `query=Schema`,
+`returns=Schema`, `creates=True`; with `body=RAW` the body is left alone, and `takes=Schema` (or a `FileForm`) tells
+`web.openapi` what it should be. `stored=fn(context)`: the stored fields that keep their value where `***` comes back
+(`opsapp.lib.addresses`). `also=fn(context, request, sound)`: mistakes that only the store or the clock shows, told with
+the others.
 """
 
 from __future__ import annotations
@@ -85,8 +83,8 @@ body_deriver.options = ("body", "takes", "partial", "read_only", "stored", "also
 
 
 def condition_deriver(view: View, info: Any) -> View:
-    """A change on the condition that nobody else has changed the thing meanwhile: no ETag here is one of a thing alone
-    (it has the state of a monitor too), so the condition is never checked, and what is not checked is not done."""
+    """No ETag here is one of a thing alone (it has the state of a monitor too), so a condition cannot be checked: a
+    change that has one is refused."""
     if info.exception_only:
         return view
 
@@ -118,8 +116,8 @@ query_deriver.options = ("query",)  # type: ignore[attr-defined]
 
 
 def json_deriver(view: View, info: Any) -> View:
-    """`renderer="json"` without the general machinery of renderers, which costs more than a small view does. A page of
-    this process gets declared records as they are: nobody writes and reads the text between."""
+    """`renderer="json"` without Pyramid's machinery, which costs more than a small view. A page of this process gets
+    declared records as they are."""
     if getattr(info.options.get("renderer"), "name", None) != "json":
         return view
 
@@ -141,14 +139,12 @@ def json_deriver(view: View, info: Any) -> View:
 
 
 def _is_declared(value: Any) -> bool:
-    """A declared record, or several."""
     return is_dataclass(value[0] if isinstance(value, list) and value else value)
 
 
 def returns_deriver(view: View, info: Any) -> View:
-    """`creates` makes the status 201. The other options are for the OpenAPI document: `accepts` says that the answer
-    may be 202 without a body, `errors` are statuses that do not follow from what the view is, `redirects` is the one
-    with which it leads elsewhere."""
+    """`creates` makes the status 201. The others are for the API document: `accepts` (it may be 202 without a body),
+    `errors` (that do not follow from what the view is), `redirects` (its status)."""
     if not info.options.get("creates"):
         return view
 

@@ -1,7 +1,5 @@
-"""The one error table: which status and which headers each problem of the domain has, and how it is said.
-
-Nothing else in the service chooses an error status. An answer never shows a stack trace, a path or HTML under /api.
-"""
+"""The one error table: which status and headers each problem of the domain has. Nothing else chooses an error status.
+An answer never shows a stack trace, a path or HTML under /api."""
 
 from __future__ import annotations
 
@@ -51,13 +49,13 @@ STATUS: dict[type[problems.Problem], int] = {
 
 
 class IErrorPage(Interface):
-    """Utility: how a problem outside /api looks to a browser. Called with (asked, status, problem); a Response,
-    which has that status, or leads elsewhere (to the page for signing in)."""
+    """Utility: how a problem outside /api looks to a browser. Called with (asked, status, problem); a Response of that
+    status, or one that leads to the page for signing in."""
 
 
 class ISignInAgain(Interface):
-    """Utility: the page for who filled in a form and whose session had ended. Called with the request; None where there
-    is nothing to keep."""
+    """Utility: the page for who sent a form after the session had ended. Called with the request; None where nothing is
+    to be kept."""
 
 
 def status_of(problem: problems.Problem) -> int:
@@ -88,7 +86,7 @@ def headers_of(problem: problems.Problem) -> dict[str, str]:
 
 
 def problem_of(error: BaseException) -> problems.Problem:
-    """Any exception as a problem of the domain. What nobody foresaw is logged and says nothing of itself."""
+    """What nobody foresaw is logged and says nothing of itself."""
     if isinstance(error, problems.Problem):
         return error
     if isinstance(error, AWAY):
@@ -108,7 +106,6 @@ def answer(request: Request, problem: problems.Problem) -> Response:
 
 
 def answer_to(registry: Any, asked: Asked, problem: problems.Problem) -> Response:
-    """The response for a problem; a page where a browser asks for one."""
     status = status_of(problem)
     page = None if asked.is_api or asked.path == "/metrics" else registry.queryUtility(IErrorPage)
     if page is not None:
@@ -128,7 +125,7 @@ def on_exception(error: Exception, request: Request) -> Response:
 
 
 def on_body_wanted(error: BodyWanted, request: Request) -> Response:
-    """Nobody sees this answer: what was done until here is undone, and the server asks again with the body."""
+    """Nobody sees this answer: what was done is undone, and the server asks again with the body."""
     return Response(status=202, headers={"X-Tm": "abort"})
 
 
@@ -178,7 +175,7 @@ def on_not_found(error: HTTPNotFound, request: Request) -> Response:
 
 
 def _is_open(request: Request) -> bool:
-    """Whether a limited person may know that it is there: what they see, and what is no thing with an id."""
+    """Whether a limited person may know of it: what they see, and what has no id."""
     return not is_named(request.context) or tags_of(request.registry, request.context) is not None
 
 
@@ -187,7 +184,6 @@ def unauthenticated() -> problems.Unauthenticated:
 
 
 def views_here(request: Request) -> list[dict[str, Any]]:
-    """The views of this context and name, whatever their method: what the introspector knows."""
     views = []
     for entry in request.registry.introspector.get_category("views", ()):
         view = entry["introspectable"]

@@ -15,9 +15,8 @@ from .sse import Feed
 
 
 def feed(node: Node, after: str | None, *, whole: bool, pulse: int | None = None, sight: Sight | None = None) -> Feed:
-    """What came after the event `after`, as far as it is remembered, and everything from now on: with `whole` as it
-    is, else without what viewers may not see. `pulse`: as `Feed` has it. `sight`: of what the reader's teams see
-    alone."""
+    """What came after the event `after`, as far as it is remembered, and everything from now on; `whole`: also what
+    viewers may not see. `sight`: what the reader's teams see alone."""
     stop: list[Callable[[], None]] = []
 
     def hand_on(feed: Feed, event: Event) -> None:
@@ -37,7 +36,7 @@ def feed(node: Node, after: str | None, *, whole: bool, pulse: int | None = None
 
 
 def _poll(node: Node) -> None:
-    """Where no hub runs (waitress, WebTest) nobody else reads the outbox: the streams' threads do, in turn."""
+    """Without a hub (waitress, WebTest) the streams' threads read the outbox in turn."""
     with _POLLING:
         if not node.hub.running:
             node.events.step()

@@ -1,8 +1,5 @@
 """An example for each answer and body of the API document, made from its schema: a class says in `sample` what cannot
-be made, as where one field depends on another.
-
-Must not: know views, or requests.
-"""
+be made. Must not: know views, or requests."""
 
 from __future__ import annotations
 
@@ -18,17 +15,14 @@ _TIMES = ("_at", "since", "until", "from", "to", "at", "time", "start", "end", "
 
 
 def answer_example(returns: Any) -> Any:
-    """Of a schema class, or of a list with one: all that an answer has."""
     return [answer_example(returns[0])] if isinstance(returns, list) else example_of(node_of(returns), whole=True)
 
 
 def body_example(wanted: Any) -> Any:
-    """What has to be sent, and what the class's sample adds."""
     return [body_example(wanted[0])] if isinstance(wanted, list) else example_of(node_of(wanted), whole=False)
 
 
 def example_of(entry: DeclaredField, *, whole: bool) -> Any:
-    """A value that the schema takes; `whole` has what may be left out too."""
     kind = entry.kind
     if isinstance(kind, Object):
         sample = getattr(kind.owner, "sample", {})
@@ -64,7 +58,7 @@ def _number(shape: JsonObject, name: str) -> int | float:
 
 
 def _text(kind: Text, name: str) -> str:
-    """What an error message shows of the form, the name of the field, or anything that fits."""
+    """What the form's error message shows, the name of the field, or anything that fits."""
     shown = kind.example or name
     words = [
         shown,

@@ -4,9 +4,8 @@
         name = name_text()
         tags = list_of(TAG, 50, unique=True, default=())
 
-Every field takes `default=` (what a field that is left out becomes), `optional=True` (one that is left out stays out),
-`null=True` (null is a value) and `check=fn` (`fn(value)` answers what is wrong, or None); else it is required. A field
-may be kept in a constant and used in many schemas; `field(TAG, default=None)` is the same one with other options.
+A field is required, unless it has `default=` or `optional=True` (left out, it stays out). `null=True`: null is a value;
+`check=fn`: `fn(value)` answers what is wrong, or None. `field(TAG, default=None)` is a kept field with other options.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ KEPT = object()  # for an option that is left as it is
 
 
 class _Fields(type(FieldNode)):  # type: ignore[misc]
-    """Each class has nodes of its own, in the order in which they are written, so that fields may be shared."""
+    """Each class has nodes of its own, in the order of writing, so that fields may be shared."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
         for key, value in namespace.items():
@@ -42,8 +41,6 @@ class _Fields(type(FieldNode)):  # type: ignore[misc]
 
 
 class Body(FieldNode, metaclass=_Fields):
-    """Base of every schema for a JSON object."""
-
     schema_type = JsonKind
     component: str | None = None  # its name in the API document (`web.shapes`), where that is not the class's
     sample: JsonObject = {}  # of its fields, for the API document (`web.examples`): what cannot be made
@@ -69,7 +66,6 @@ def field(
     check: Check | None = None,
     name: str = "",
 ) -> Any:
-    """A field of any kind: a kind, a schema, or another field."""
     node = node_of(kind)
     node = _copy(node) if node is kind else node
     if null:
@@ -84,7 +80,6 @@ def field(
 
 
 def node_of(kind: Any) -> Any:
-    """A kind, a schema (or the class of one), or a field, as colander knows it."""
     kind = kind() if isinstance(kind, type) else kind
     return kind if isinstance(kind, FieldNode) else FieldNode(kind)
 
@@ -96,7 +91,7 @@ def _copy(node: Any) -> Any:
 
 
 def short(kind: Callable[..., JsonKind]) -> Callable[..., Any]:
-    """A field of this kind: what is no option of a field says more of the kind."""
+    """A field of this kind: what is no option of a field goes to the kind."""
 
     def made(*bounds: Any, **given: Any) -> Any:
         options = {name: given.pop(name) for name in OPTIONS & given.keys()}
@@ -116,8 +111,8 @@ list_of = short(lambda item, *bounds, **more: kinds.ListOf(node_of(item), *bound
 
 
 def with_settings(settings: type[Body], *names: str) -> Callable[[type[B]], type[B]]:
-    """Of a record, which writes down only what is not a setting: it has all settings beside (or those with these
-    names), and leaves none out. A field that the record has of its own stays."""
+    """The record has all settings (or those with these names) beside its own fields, and leaves none out. A field of
+    its own stays."""
 
     def recorded(record: type[B]) -> type[B]:
         own = {node.name for node in record().children}
@@ -136,8 +131,7 @@ class Paging(Query):
 
 
 def order(*names: str) -> Any:
-    """`sort` of a list (`paging.in_order`): by one of these, or the other way round with "-" before its name. Left out:
-    as the list is without it."""
+    """`sort` of a list (`listpages.in_order`): by one of these, "-" before it for the other way round."""
     return choice(*names, *("-" + name for name in names), default=None)
 
 

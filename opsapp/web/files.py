@@ -1,7 +1,7 @@
-"""Rows as a file to keep: CSV that no spreadsheet runs, or JSON; the records of a month as they are read, in pages.
+"""Rows as a file to keep: CSV that no spreadsheet runs, or JSON.
 
-A page is a transaction of its own, so a file may be as long as it is, and holds nobody up. It goes on after the last
-row of the page before: what comes meanwhile neither repeats a row nor drops one.
+A page is a transaction of its own, so a file may be long and holds nobody up. It goes on after the last row of the page
+before: what comes meanwhile neither repeats a row nor drops one.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class FileQuery:
 
 
 class FilePage(NamedTuple):
-    """Records of [since, until), in seconds, newest first: those after the one with the id `last`, of which `offset`
-    were read."""
+    """Records of [since, until), newest first: after the one with the id `last`, of which `offset` were read."""
 
     since: int
     until: int
@@ -62,7 +61,6 @@ def columns_of(record: type) -> list[str]:
 
 
 def of_month(request: Request, name: str, columns: list[str], read: Read) -> Stream:
-    """What the caller may see of the records of a month."""
     asked, node = made(FileQuery, request.valid_query), request.node
     zone = asked.zone or node.config.timezone
     month = asked.month or month_back(node.clock.now(), zone, 1)
@@ -117,7 +115,7 @@ def _lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula begins with an apostrophe; numbers are what they are."""
+    """What a spreadsheet would take for a formula begins with an apostrophe."""
     if value is None or isinstance(value, int | float):
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Forms as our pages send them: urlencoded, in UTF-8, a bounded number of fields.
+"""Forms as our pages send them: urlencoded, UTF-8, a bounded number of fields.
 
-`first_look` finds one field without reading the others: what decides whether a form is read at all. Nothing uses
-WebOb's `request.POST`, which reads a form whole, however many fields it has.
+`first_look` finds one field without reading the others. Must not: use WebOb's `request.POST`, which reads a form whole,
+however many fields it has.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ MOST_FIELDS = 1000
 
 
 def is_form(request: Request) -> bool:
-    """Whether the body is a form as our pages send it. Nothing else may be read as one: it could not be."""
+    """Nothing else may be read as one."""
     return request.content_type == KIND and (request.charset or "utf-8").lower() in ("utf-8", "utf8")
 
 
 def first_look(request: Request, name: str) -> str:
-    """A field whose value needs no escapes; "" where there is none."""
     if not is_form(request):
         return ""
     match = re.search(rb"(?:\A|&)" + name.encode() + rb"=([0-9A-Za-z_.~-]{1,200})(?=&|\Z)", request.body)
@@ -31,7 +30,6 @@ def first_look(request: Request, name: str) -> str:
 
 
 def read_form(request: Request) -> dict[str, str]:
-    """Every field; of one that is there twice the last."""
     if not is_form(request):
         raise UnsupportedType("The body must be a form.")
     raw = request.body

@@ -1,8 +1,8 @@
-"""Idempotency-Key: a POST that is repeated with the same key and body gives the first answer again, for 24 h.
+"""Idempotency-Key: a POST with the same key and body gives the first answer again, for 24 h.
 
-A view asks for it with `idempotent=True`; one that anybody may call, with a function of (context, request) that refuses
-those whom it does not know before their body is read. The answer is remembered in the transaction that made it true, so
-a crash keeps both or neither; of two at once the second meets a conflict, runs again and finds the first's answer.
+A view says `idempotent=True`, or, where anybody may call, a function of (context, request) that refuses strangers
+before their body is read. The answer is remembered in the transaction that made it true, so a crash keeps both or
+neither; of two at once the second meets a conflict, runs again and finds the first's answer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Remembered(Persistent):
 
 
 def set_up(root: Root) -> None:
-    """Evolve step: nothing remembered yet. The ages are there so that the sweep reads only what is old."""
+    """Evolve step. The ages are there so that the sweep reads only what is old."""
     remembered_of.put(root, OOBTree())
     root.system[AGES] = ShardedTree()
 
@@ -101,7 +101,7 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
 
 
 class SentForm(NamedTuple):
-    """A page's form as it was sent. `led_to`: the page that it led to the first time, where it led to one."""
+    """`led_to`: the page that it led to the first time, if it led to one."""
 
     key: str
     first_time: bool
@@ -109,8 +109,8 @@ class SentForm(NamedTuple):
 
 
 def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentForm:
-    """Whether this caller sends this to this place for the first time: a form names itself (`once`), so the same again
-    is a reload, or comes from a page that was gone back to. `masked` is a field that each page has anew."""
+    """Whether it is sent for the first time: a form names itself (`once`), so the same again is a reload, or comes from
+    a page that was gone back to. `masked`: a field that each page has anew."""
     who = request.caller.name if request.caller else ""
     fields_text = json.dumps(sorted((name, text) for name, text in form.items() if name != masked))
     key = hashlib.sha256(
@@ -124,17 +124,15 @@ def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentFor
 
 
 def leads_to(root: Root, sent: SentForm, place: str) -> None:
-    """Where the form has led: whoever sends it again is led there too."""
     _fill(root, sent.key, place, 303)
 
 
 def forget_form(root: Root, sent: SentForm) -> None:
-    """It was refused: it may be sent again as it is."""
     _forget(root, sent.key)
 
 
 def _meaning(raw: bytes) -> str:
-    """The same for bodies that say the same: a client that repeats itself may write its keys in another order."""
+    """A client that repeats itself may write its keys in another order."""
     try:
         value = loads(raw)
     except Malformed:
@@ -143,7 +141,6 @@ def _meaning(raw: bytes) -> str:
 
 
 def _digest(raw: bytes) -> str:
-    """Of the bytes; answers that an older version remembers have no other."""
     return hashlib.sha256(raw).hexdigest()
 
 
@@ -164,7 +161,7 @@ def _again(first: Remembered, body: set[str], request: Request) -> Response:
 
 
 def _remember_late(node: Node, answer: Deferred, place: str) -> Deferred:
-    """What a Deferred comes to is remembered once it is known; a refusal is forgotten, to be tried again."""
+    """Once it is known; a refusal is forgotten, to be tried again."""
     run = answer.fn
 
     def fn() -> Any:

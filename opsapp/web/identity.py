@@ -1,7 +1,5 @@
-"""Who asks: read once, early, as plain values, so that error views after a failed commit need no transaction.
-
-The rooms above register how a credential is read (`config.add_credential_reader`); this room decides what may be done.
-"""
+"""Who asks: read once, early, as plain values, so that error views after a failed commit need no transaction. Rooms say
+how a credential is read (`config.add_credential_reader`)."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ _NOBODY = (Everyone,)
 
 
 class Identity(NamedTuple):
-    """A caller. `kind`: session, key, ticket, agent or scrape. `session_id` names the record behind the credential,
-    which runs out at `expires_at`; `ticket` the stream ticket by which it came."""
+    """`kind`: session, key, ticket, agent or scrape. `session_id` names the record behind the credential; `ticket` the
+    stream ticket by which it came."""
 
     kind: str
     name: str
@@ -48,7 +46,6 @@ def read_identity(request: Request, root: Any) -> Identity | None:
 
 
 def presented_token(request: Request) -> str | None:
-    """The bearer token of the header, or of `?token=`."""
     asked = request.environ
     scheme, _, token = asked.get("HTTP_AUTHORIZATION", "").partition(" ")
     if token:
@@ -57,8 +54,6 @@ def presented_token(request: Request) -> str | None:
 
 
 class SecurityPolicy:
-    """Pyramid's view of `request.caller`."""
-
     def identity(self, request: Request) -> Identity | None:
         return getattr(request, "caller", None)
 

@@ -1,7 +1,4 @@
-"""How this installation stands, for admins: what is configured, and what is wrong around it.
-
-Must not: show a secret of the configuration, or change anything.
-"""
+"""How this installation stands, for admins: what is configured, what is wrong around it. Must not: show a secret."""
 
 from __future__ import annotations
 
@@ -13,16 +10,16 @@ from pyramid.registry import Registry
 from pyramid.request import Request
 
 from opsapp.lib.addresses import HIDDEN, public_text
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.runtime import findings
 from opsapp.runtime.findings import FAIL, Finding, IFinder
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
+from opsapp.wire.records import made
 
 from . import api
 from .answers import Deferred
-from .fields import Body, choice, flag, list_of, text
+from .records import Findings, FindingShown, SettingShown, SettingsShown
 
 SECRETS = ("secret", "token", "password")
 
@@ -39,58 +36,33 @@ add_facet(Api, "settings", SettingsFacet)
 add_facet(Api, "doctor", DoctorFacet)
 
 
-class SettingShown(Body):
-    name = text()
-    value = text(0, 10_000)
-    usual = text(0, 10_000)
-    changed = flag()
-
-
-class SettingsShown(Body):
-    from_file = flag()
-    settings = list_of(SettingShown)
-
-
-class FindingShown(Body):
-    level = choice("ok", "warn", "fail")
-    what = text()
-    said = text()
-
-
-class Findings(Body):
-    findings = list_of(FindingShown)
-
-
 @api.get(SettingsFacet, role="admin", returns=SettingsShown)
-def settings(context: SettingsFacet, request: Request) -> JsonObject:
+def settings(context: SettingsFacet, request: Request) -> SettingsShown:
     """Every key of the configuration with its value and the usual one, as texts; secrets are `***`. The YAML file
     changes them."""
-    return {
-        "from_file": bool(request.registry.settings.get("opsapp.config")),
-        "settings": list(rows_of(request.registry)),
-    }
+    from_file = bool(request.registry.settings.get("opsapp.config"))
+    return SettingsShown(from_file, tuple(rows_of(request.registry)))
 
 
-def rows_of(registry: Registry) -> Iterator[JsonObject]:
+def rows_of(registry: Registry) -> Iterator[SettingShown]:
     config = registry["opsapp.node"].config
     for name, section in sorted(registry.opsapp_sections.items()):
         usual = section()
         yield from _rows(name, config[section], usual)
 
 
-def _rows(name: str, section: Any, usual: Any) -> Iterator[JsonObject]:
+def _rows(name: str, section: Any, usual: Any) -> Iterator[SettingShown]:
     for declared in fields(section):
         path = f"{name}.{declared.name}" if name else declared.name
         value, default = getattr(section, declared.name), getattr(usual, declared.name)
         if is_dataclass(value):
             yield from _rows(path, value, default)
         else:
-            shown = [_shown(declared.name, given) for given in (value, default)]
-            yield {"name": path, "value": shown[0], "usual": shown[1], "changed": value != default}
+            shown, usual_shown = _shown(declared.name, value), _shown(declared.name, default)
+            yield SettingShown(path, shown, usual_shown, value != default)
 
 
 def _shown(name: str, value: Any) -> str:
-    """In words: what is a thing of its own (a rule, a channel) is only counted."""
     if value is None:
         return ""
     if any(word in name for word in SECRETS) and isinstance(value, str):
@@ -116,8 +88,8 @@ def doctor(context: DoctorFacet, request: Request) -> Deferred:
     registry = request.registry
 
     def look() -> Any:
-        findings = [finding._replace(level=finding.level.lower())._asdict() for finding in findings_of(registry)]
-        return 200, {}, {"findings": findings}
+        rows = [made(FindingShown, {**row._asdict(), "level": row.level.lower()}) for row in findings_of(registry)]
+        return 200, {}, Findings(tuple(rows))
 
     return Deferred(look)
 

@@ -1,5 +1,5 @@
-"""JSON text in and out: strict UTF-8, no NaN, no infinity, no duplicate keys, bounded depth. A declared record
-(`wire.records`) is written wherever it stands."""
+"""JSON text in and out: strict UTF-8, no NaN, no infinity, no duplicate keys, bounded depth. Declared records are
+written wherever they stand."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def dumps(value: Any) -> str:
-    """Text that can be encoded whatever is in the value: half of a character (a lone surrogate), which JSON can say and
-    UTF-8 cannot, stays the escape that it came as."""
+    """Text that can always be encoded: half of a character (a lone surrogate) stays the escape that it came as."""
     text = _in_portions(value)
     return text if text.isascii() or not _HALVES.search(text) else _HALVES.sub(_escaped, text)
 
 
 def _in_portions(value: Any) -> str:
-    """The same text. Of a long list, or one in an object, some rows at a time: other threads get turns in between."""
+    """Of long lists some rows at a time: other threads get turns in between."""
     if is_dataclass(value):
         value = encodable(value)
     if _is_long(value):
@@ -49,7 +48,6 @@ def _escaped(half: re.Match[str]) -> str:
 
 
 def loads(raw: bytes | str) -> Any:
-    """The value, or Malformed with a reason for people."""
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
         return json.loads(
@@ -68,7 +66,7 @@ def _refuse(name: str) -> Any:
 
 
 def _short(text: str) -> int:
-    """Python itself would refuse it in words that are for programmers, after a time that grows with the square."""
+    """Python would refuse it in a programmer's words, after a time that grows with the square."""
     if len(text) > MOST_DIGITS:
         raise ValueError("a number has too many digits")
     return int(text)

@@ -1,4 +1,4 @@
-"""A page of a list that is at hand, its order, and the header that says how long the whole is."""
+"""A page of a list that is at hand, its order, and how long the whole is."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ R = TypeVar("R")
 
 
 def page_of(request: Request, rows: Sequence[Any], most: int | None = None) -> list[Any]:
-    """What `limit` and `offset` of the query (`fields.Paging`) choose; `X-Total-Count` counts all. `most`: so many of a
-    list that grows with the years, where no limit is given."""
+    """By `limit` and `offset`; `X-Total-Count` counts all. `most`: where no limit is given, of a list that grows with
+    the years."""
     return counted(request, list(rows[slice_of(request, most)]), len(rows))
 
 
 def counted(request: Request, page: list[R], count: int) -> list[R]:
-    """A page that was chosen already, with how many there are."""
     request.response.headers["X-Total-Count"] = str(count)
     return page
 
 
 def in_order(rows: Sequence[R], sort: str | None, ranks: Mapping[str, Sequence[str]] = {}) -> Sequence[R]:
-    """By the field that `sort` names (`fields.order`), equal ones as they were. What has no value stands last, either
-    way round. `ranks` has the order of fields that are neither numbers nor names."""
+    """By the field that `sort` names. What has no value stands last, either way round. `ranks`: the order of fields
+    that are neither numbers nor names."""
     if sort is None:
         return rows
     name, backward = sort.removeprefix("-"), sort.startswith("-")
@@ -43,6 +42,5 @@ def in_order(rows: Sequence[R], sort: str | None, ranks: Mapping[str, Sequence[s
 
 
 def slice_of(request: Request, most: int | None = None) -> slice:
-    """The rows of the page."""
     limit, offset = request.valid_query["limit"] or most, request.valid_query["offset"]
     return slice(offset, None if limit is None else offset + limit)

@@ -1,7 +1,5 @@
-"""How a log line looks: one line an event, key=value or JSON, without secrets.
-
-The ini file says where lines go (handlers); the YAML's `log` section says how they look and from which level on.
-"""
+"""How a log line looks: one line an event, key=value or JSON, without secrets. The ini file says where lines go, the
+YAML's `log` section how they look and from which level on."""
 
 from __future__ import annotations
 
@@ -20,8 +18,6 @@ NO_FIELDS: Fields = MappingProxyType({})
 
 
 class Line(logging.Formatter):
-    """One line an event."""
-
     def format(self, record: logging.LogRecord) -> str:
         trace = _trace(self, record) if record.exc_info or record.exc_text else None
         level, message = record.levelname.lower(), record.getMessage()
@@ -35,7 +31,7 @@ class Line(logging.Formatter):
 
 
 class TextLine(Line):
-    """time=… level=… logger=… message, a traceback folded into the same line. The message says its fields itself."""
+    """A traceback is folded into the same line. The message says its fields itself."""
 
     def line(
         self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS

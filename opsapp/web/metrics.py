@@ -1,8 +1,7 @@
-"""/metrics: what this node says of itself in Prometheus' text format. Rooms add families with `config.add_metrics`.
+"""/metrics: what this node says of itself. Rooms add families with `config.add_metrics`.
 
-Thousands of lines are dear, so one answer is made at a time, where it holds nobody up, for all who ask meanwhile. A
-label's values come from what is stored or written here, never from what a caller sends: so their number is bounded.
-The scrape token of the configuration is a credential that is good for this alone.
+One answer is made at a time for all who ask meanwhile. A label's values come from what is stored or written here, never
+from a caller: so their number is bounded. The scrape token is good for this alone.
 """
 
 from __future__ import annotations

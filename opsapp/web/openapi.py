@@ -1,7 +1,5 @@
-"""The OpenAPI 3.1 document, written from the live views and schemas, so that it cannot say what is not there.
-
-A resource class says its place with `url = "/api/agents/{agent_id}"`; a facet's place follows from its parent.
-"""
+"""The OpenAPI 3.1 document, written from the live views and schemas. A resource class says its `url`; a facet's follows
+from its parent."""
 
 from __future__ import annotations
 
@@ -26,8 +24,6 @@ DOCUMENT = "opsapp.openapi"  # where the registry keeps it
 
 
 class Endpoint:
-    """One method of one path, as the introspector knows it."""
-
     def __init__(self, entry: dict[str, Any], method: str):
         view = entry["introspectable"]
         self.method = method
@@ -49,18 +45,16 @@ class Endpoint:
 
     @property
     def returns(self) -> Any:
-        """The schema of its answer, a content type (of a file: those that may be asked for), or None."""
+        """A schema, a content type (of a file: those that may be asked for), or None."""
         return self.options.get("returns")
 
     @property
     def is_tagged(self) -> bool:
-        """Whether its answer has an ETag: see `tweens.tag`."""
         as_text = isinstance(self.returns, str) and self.returns != JSON
         return self.method == "GET" and self.returns is not None and not as_text
 
 
 def place_of(context: type) -> str:
-    """The URL template of a resource class."""
     place = getattr(context, "url", None)
     if isinstance(place, str):
         return place
@@ -68,7 +62,6 @@ def place_of(context: type) -> str:
 
 
 def endpoints(registry: Any) -> list[Endpoint]:
-    """Every view with a context in the tree, by path and method."""
     endpoints_known = []
     for entry in registry.introspector.get_category("views", ()):
         view = entry["introspectable"]
@@ -81,7 +74,7 @@ def endpoints(registry: Any) -> list[Endpoint]:
 
 
 def document(registry: Any) -> dict[str, object]:
-    """The whole document. Made once: the views do not change while the service runs, and anybody may ask for it."""
+    """Made once: the views do not change, and anybody may ask for it."""
     if DOCUMENT not in registry:
         registry[DOCUMENT] = _document(registry)
     return cast(dict[str, object], registry[DOCUMENT])

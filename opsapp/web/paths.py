@@ -1,8 +1,5 @@
-"""Small tables over paths that the server reads before anything is routed: sinks, large bodies, lanes of their own.
-
-Filled by views' `includeme` (`config.add_sink`, `config.add_body_limit`, `config.add_own_lane`,
-`config.add_forwardable`); the hub asks per request.
-"""
+"""Tables over paths that the hub reads before anything is routed: sinks, large bodies, lanes of their own. Filled by
+`includeme` (`config.add_sink`, `add_body_limit`, `add_own_lane`, `add_forwardable`)."""
 
 from __future__ import annotations
 
@@ -23,8 +20,8 @@ class Paths:
         self._lanes: list[tuple[str, re.Pattern[str], str]] = []
 
     def add_sink(self, method: str, pattern: str, above: int = -1) -> None:
-        """The body of such a request is left unread until its view has answered, if it has more than `above` bytes or
-        does not say how many it has."""
+        """Its body is left unread until its view has answered, if it has more than `above` bytes or does not say how
+        many."""
         self._sinks.append((method, _compiled(pattern), above))
 
     def add_body_limit(self, method: str, pattern: str, limit: int) -> None:
@@ -32,7 +29,7 @@ class Paths:
         self._limits.append((method, _compiled(pattern), limit))
 
     def add_own_lane(self, method: str, pattern: str, name: str) -> None:
-        """Such requests may come as a storm: they wait in a lane of this name, and nobody else waits behind them."""
+        """Such requests may come as a storm: nobody else waits behind them."""
         self._lanes.append((method, _compiled(pattern), name))
 
     def lane(self, method: str, path: str) -> str | None:

@@ -1,8 +1,7 @@
-"""Requests that another node has to answer: handed on to it as they are, with who asks; and how they are taken there.
+"""Requests that another node has to answer: handed on as they are, once, with who asks. The other node decides anew.
 
-The other node sees the same path and query and decides anew, as the same caller. Nothing is handed on twice.
-A header that names a caller is accepted for paths that nodes hand on (`config.add_forwardable`), and its session, key
-or ticket is looked up here again. Must not: know what a request is about.
+A header that names a caller is accepted only for paths that nodes hand on (`config.add_forwardable`), and its session,
+key or ticket is looked up here again. Must not: know what a request is about.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ GIVEN_BACK = (
 
 
 def read_node(request: Request, root: Any) -> Identity | None:
-    """The caller that another node vouches for, as this node's store knows it."""
     value, paths = request.headers.get(peers.HEADER), request.registry[PATHS]
     if not value or not paths.is_forwardable(request.method, request.path_info):
         return None
@@ -68,8 +66,6 @@ def is_forwarded(request: Request) -> bool:
 
 
 class _Relayed:
-    """The body of another node's answer as a stream's source."""
-
     def __init__(self, exchange: peers.PeerExchange):
         self._exchange = exchange
         self.close = exchange.close
@@ -82,7 +78,6 @@ class _Relayed:
 
 
 def forward(request: Request, name: str) -> Answer:
-    """This request's answer from the node of that name."""
     node, method, caller = request.node, request.method, peers.Caller(*request.caller)
     query = [pair for pair in request.query_string.split("&") if pair and pair.partition("=")[0] != "token"]
     target = request.path + ("?" + "&".join(query) if query else "")
@@ -91,7 +86,6 @@ def forward(request: Request, name: str) -> Answer:
 
 
 def forward_body(request: Request, name: str, limit: int) -> Answer:
-    """The same for a sink: the body is pumped on while it comes."""
     node, method, caller, target = request.node, request.method, peers.Caller(*request.caller), request.path
     headers = [(known, request.headers[known]) for known in TAKEN_ALONG if request.headers.get(known)]
 
@@ -123,7 +117,6 @@ def _begun(node: Node, name: str, method: str, target: str, caller: peers.Caller
 
 
 def _answer(exchange: peers.PeerExchange) -> Response:
-    """A stream for what succeeded, a plain response for what did not."""
     kind = exchange.headers.get("content-type", "application/octet-stream")
     given = {known: exchange.headers[known] for known in GIVEN_BACK if known in exchange.headers}
     if exchange.status < 300:

@@ -1,7 +1,4 @@
-"""Taking credentials out of whatever is written to a log: the server's access log and every other line.
-
-One place, so that a credential that may appear in a URL, a header or a message is taken out everywhere alike.
-"""
+"""Taking credentials out of every log line, in one place for URLs, headers and messages."""
 
 from __future__ import annotations
 
@@ -26,7 +23,6 @@ _SECRETS = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def redact(text: str) -> str:
-    """The text without tokens, keys, tickets, passwords and the secrets that some paths carry."""
     for pattern, kept in _RULES:
         text = pattern.sub(kept, text)
     return text
@@ -43,7 +39,6 @@ _RULES = [
 
 
 def target(path: str, query: str) -> str:
-    """A request's target for a log line: redacted, and without anything that could break the line."""
     if "%" in query:
         query = _ENCODED_NAME.sub(_without_value, query)
     whole = f"{path}?{query}" if query else path
@@ -66,7 +61,6 @@ _NAMED = re.compile(r"(?:(?<![^\s])(?P<name>[a-z_]+)=)?%(?P<kind>[-#0-9.+ ]*[a-z
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """The values that a record's message gives a name, as in `log.info("run ended run=%s", run_id)`."""
     known = getattr(record, "fields", None)
     if known is not None:
         return known
@@ -82,8 +76,6 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class RedactFilter(logging.Filter):
-    """On a handler: every line that passes is redacted, arguments and tracebacks included."""
-
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
         clean = redact(message)
@@ -97,12 +89,11 @@ class RedactFilter(logging.Filter):
 
 
 def _clean(name: str, value: Any) -> Any:
-    """A value as it stands in the redacted message: its name may be what tells that it is secret."""
+    """The name may be what tells that the value is secret."""
     return redact(f"{name}={value}").partition("=")[2] if isinstance(value, str) else value
 
 
 def install() -> None:
-    """Redact whatever the root logger's handlers write, however logging was set up."""
     for handler in logging.getLogger().handlers:
         if not any(isinstance(known, RedactFilter) for known in handler.filters):
             handler.addFilter(RedactFilter())

@@ -1,7 +1,5 @@
-"""What the API document says of errors and of headers: shared components, and which of them an operation has.
-
-Must not: decide a status; `web.errors` does, and `web.codes` says what its codes mean.
-"""
+"""Errors and headers in the API document: shared components, and which of them an operation has. Must not: decide a
+status; `web.errors` does."""
 
 from __future__ import annotations
 
@@ -33,7 +31,6 @@ PARAMETERS = {
 
 
 def components() -> JsonObject:
-    """Answers, headers and parameters that operations refer to."""
     responses = {NAMES[status]: _response(status) for status in NAMES if status in MEANINGS and status != 405}
     others = {status: codes for status, codes in MEANINGS.items() if NAMES.get(status) not in responses}
     told = _content({code: text for codes in others.values() for code, text in codes.items()})
@@ -62,7 +59,6 @@ def _response(status: int) -> JsonObject:
 
 
 def _content(codes: dict[str, str]) -> JsonObject:
-    """One example for each code, with what it means."""
     examples = {code: {"summary": text, "value": {"error": text, "code": code}} for code, text in codes.items()}
     return {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}}
 
@@ -72,15 +68,13 @@ def headers(*names: str) -> JsonObject:
 
 
 def header_parameters(method: str, options: JsonObject, *, tagged: bool) -> list[JsonObject]:
-    """What a request may say in its head."""
     names = ["Idempotency-Key"] if options.get("idempotent") else []
     names += ["If-None-Match"] if method == "GET" and tagged else []
     return [{"$ref": f"#/components/parameters/{name}"} for name in names]
 
 
 def errors_of(method: str, path: str, role: str, options: JsonObject) -> JsonObject:
-    """The errors that an operation can have, by status. A view says in `errors` which it has beside those that follow
-    from what it is."""
+    """By status: those that follow from what the view is, and its own `errors`."""
     statuses = {400, 500, 503, *options.get("errors", ())}
     query = {child.name for child in options["query"]().children} if options.get("query") else set()
     statuses |= {401, 403} if role != "public" else set()

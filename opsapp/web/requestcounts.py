@@ -1,8 +1,5 @@
-"""The requests that this node has answered since its start, by route: for /metrics. In memory only.
-
-A route is the pattern of a view's place (`/api/agents/{agent_id}`), never a path, so there are as many as views. Must
-not: be written to but on the hub.
-"""
+"""Requests answered since the start, by route, for /metrics. In memory. A route is the pattern of a place
+(`/api/agents/{agent_id}`), never a path. Must not: be written to but on the hub."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ def figures(node: Node) -> Iterable[Any]:
 
 
 def route_deriver(view: Any, info: Any) -> Any:
-    """Notes whose view a request came to, before anything is asked of it: a refusal has its route too."""
+    """Before anything is asked of the request: a refusal has its route too."""
     route = _route_of(info.options)
     if route is None:
         return view

@@ -43,8 +43,8 @@ OURS = "opsapp_"  # how the names of our cookies begin: another would not be rea
 
 
 class OpsRequest(Request):
-    """Bodies are small here (large ones are sinks and left unread), so none is spooled to a file. Of its cookies only
-    ours are parsed: thousands of others would cost more than the rest of the request."""
+    """Bodies are small here, so none is spooled to a file. Only our cookies are parsed: thousands of others would cost
+    more than the rest of the request."""
 
     request_body_tempfile_limit = 2 * BODY_CAP
 
@@ -62,8 +62,7 @@ def attempts(request: Request) -> int | None:
 
 
 def wait_before_retry(event: BeforeRetry) -> None:
-    """A view that met a conflict would meet the same ones again at once. Its transaction has ended, its thread is one
-    of the lane's."""
+    """A view would meet the same conflicts at once. Its transaction has ended, its thread is one of the lane's."""
     time.sleep(backoff(event.environ["retry.attempt"]))
 
 
@@ -169,7 +168,7 @@ def add_credential_reader(config: Configurator, reader: CredentialReader, *, fir
 
 def add_evolve_step(config: Configurator, name: str, run: Any, *, reversible: bool = False) -> None:
     """Directive: a named step that brings the store to what this feature needs. `reversible`: an older version may go
-    on with such a store, beside a node of this version or after it."""
+    on with such a store."""
     config.registry.opsapp_evolve_steps.append(EvolveStep(name, config.maybe_dotted(run), reversible))
 
 
@@ -181,8 +180,8 @@ def add_engine(config: Configurator, start: Any, *, everywhere: bool = False) ->
 
 
 def add_farewell(config: Configurator, fn: Any) -> None:
-    """Directive: `fn(node)` is called when the node stops, its workers ended and its store still open. Should the
-    store be away, what it would have written is lost."""
+    """Directive: `fn(node)` is called when the node stops, its workers ended and its store still open; what it writes
+    is lost if the store is away."""
     fn = config.maybe_dotted(fn)
     config.action(("opsapp.farewell", fn), lambda: config.registry["opsapp.node"].farewells.append(fn))
 
@@ -200,8 +199,8 @@ def reserve_view_names(registry: Any) -> None:
 
 
 class MatchedViews(MultiView):
-    """The views of one thing, by method. Pyramid's own calls one after the other, and each that does not match makes a
-    whole answer of 404 first: a fifteenth of what a small read costs."""
+    """The views of one thing, by method. Pyramid's own makes a whole 404 for each that does not match: a fifteenth of a
+    small read."""
 
     def __init__(self, views: MultiView):
         super().__init__(views.name)
@@ -219,8 +218,8 @@ def settle_views(registry: Any) -> None:
 
 
 def settle_requests(config: Configurator) -> None:
-    """Once all is included: put the properties that rooms gave to requests into the request's class. Left to itself
-    Pyramid makes a class for every request, a fifth of what a small one costs."""
+    """Once all is included: put the rooms' properties into the request's class. Pyramid would make a class for every
+    request, a fifth of a small one."""
     extensions = config.registry.queryUtility(IRequestExtensions)
     factory = config.registry.queryUtility(IRequestFactory)
     config.registry.registerUtility(type("SettledRequest", (factory,), dict(extensions.descriptors)), IRequestFactory)

@@ -1,9 +1,6 @@
-"""The schemas of the API document: each schema class is a component with a name, and everything else refers to it.
-
-A class that is called MonitorRecord is the component Monitor; `component` in a class is another name for it. What a PUT
-takes of it is MonitorChange. Where a class is answered and sent, what is sent has bounds and so a name of its own.
-Must not: know views, or requests.
-"""
+"""The schemas of the API document: each class is a component. MonitorRecord is Monitor (or its `component`), a PUT
+takes MonitorChange; where a class is answered and sent, what is sent has bounds and so a name of its own. Must not:
+know views."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ class Named(NamedTuple):
 
 
 class Components:
-    """The schemas that have a name. Answers are told first: a body is the same component where it has their shape."""
+    """Answers are told first: a body is the same component where it has their shape."""
 
     def __init__(self) -> None:
         self._known: dict[str, Named] = {}
@@ -39,14 +36,13 @@ class Components:
         return {name: named.shape for name, named in sorted(self._known.items())}
 
     def answer(self, returns: Any) -> dict[str, object]:
-        """A schema class, or a list with one for an array of it."""
         return self._shape_of(returns, "answer")
 
     def body(self, wanted: Any) -> dict[str, object]:
         return self._shape_of(wanted, "body")
 
     def change(self, wanted: type, read_only: frozenset[str]) -> dict[str, object]:
-        """A body of which everything may be left out; it may also have names that are ignored."""
+        """Everything may be left out; it may also have names that are ignored."""
         properties = self._properties(wanted().kind, "body")
         for name in sorted(read_only - properties.keys()):
             properties[name] = {"readOnly": True}
@@ -106,13 +102,12 @@ def _object_of(properties: dict[str, object]) -> dict[str, object]:
 
 
 def base_of(schema: type) -> str:
-    """What the component of a class is called."""
     own: str | None = getattr(schema, "component", None)
     return own or _ANSWERED.sub("", schema.__name__)
 
 
 def _as_used(schema: Any, use: Use) -> Any:
-    """How long a text or a list may be is said of what a client sends. An answer is as long as what is stored."""
+    """Lengths are said of what a client sends. An answer is as long as what is stored."""
     if isinstance(schema, list):
         return [_as_used(part, use) for part in schema]
     if use == "body" or not isinstance(schema, dict):

@@ -1,14 +1,12 @@
-"""What a limited person may see: asked of every context that is found, and of every view that is called.
-
-Whoever is in a team is limited to what carries the tags of their teams (ADR 148). `request.sight` is None for everybody
-else. Rooms say which tags a class of things has (`config.add_reach`), and each view says how it keeps within them:
+"""What a limited person (in a team, ADR 148) may see: asked of every context and view. `request.sight` is None for
+others. Rooms say which tags a class of things has (`config.add_reach`), views how they keep within them:
 
     teams="see"       (act, change) the thing that it is about has to be reached by this right
     teams="filtered"  it answers only what `request.sight` sees
     teams="own"       it is about the caller's own account, or about nothing that carries tags
 
-A view that says nothing is refused to limited people: what cannot be narrowed honestly is not shown at all.
-What is not seen answers as what does not exist. Must not: know a feature.
+A view that says nothing is refused to limited people. What is not seen answers as what does not exist. Must not: know a
+feature.
 """
 
 from __future__ import annotations
@@ -47,13 +45,12 @@ def sight(request: Request) -> Sight | None:
 
 
 def may(request: Request, place: Any, right: Right) -> bool:
-    """Whether the teams of a limited caller reach this place with the right."""
     limits: Sight = request.sight
     return limits.may(right, tags_of(request.registry, place) or ())
 
 
 def tags_of(registry: Any, place: Any) -> Collection[str] | None:
-    """The tags of the nearest thing above that has any, itself included; None where nothing there carries tags."""
+    """Of the nearest thing above that has any, itself included; None where nothing there carries tags."""
     reaches: dict[type, Reach] = registry.opsapp_reaches
     for node in lineage(place):
         reach = reaches.get(type(node))
@@ -88,7 +85,7 @@ def is_named(context: Any) -> bool:
 
 
 def refused(request: Request, context: Any) -> Forbidden | NotFound:
-    """To a limited person, of what is not open to them: a thing with an id is not there."""
+    """To a limited person a thing with an id that is not open is not there."""
     if is_named(context) and tags_of(request.registry, context) is None:
         return hidden()
     return Forbidden(
@@ -122,30 +119,30 @@ teams_deriver.options = ("teams",)  # type: ignore[attr-defined]
 
 
 def _for_a_while(request: Request) -> Identity:
-    """A stream outlives its view, and tags change meanwhile: it ends, and who opens it again is judged again."""
+    """Tags change while a stream lasts: it ends, and who opens it again is judged again."""
     caller: Identity = request.caller
     until = request.node.clock.now() + STREAM_S
     return caller._replace(expires_at=min(math.inf if caller.expires_at is None else caller.expires_at, until))
 
 
 def passes(registry: Any, node: Node, sight: Sight, event: Event) -> bool:
-    """Whether an event may be told to a limited person: its kind says by which tags, and others are never told."""
+    """Whether an event may be told to a limited person; kinds without a reach never are."""
     reach: EventReach | None = registry.opsapp_event_reaches.get(event.kind)
     return reach is not None and sight.sees(reach(node, event))
 
 
 def add_reach(config: Configurator, kind: type, reach: Reach) -> None:
-    """Directive: `reach(thing)` answers the tags of a thing of this class; what hangs below it has them too."""
+    """Directive: `reach(thing)` answers the tags of a thing of this class and of what hangs below it."""
     config.registry.opsapp_reaches[kind] = reach
 
 
 def add_event_reach(config: Configurator, kind: str, reach: EventReach) -> None:
-    """Directive: `reach(node, event)` answers the tags of what an event of this kind tells of; from memory alone."""
+    """Directive: `reach(node, event)` answers the tags of what an event tells of; from memory alone."""
     config.registry.opsapp_event_reaches[kind] = reach
 
 
 def set_sight_reader(config: Configurator, reader: SightReader) -> None:
-    """Directive: `reader(root, caller)` answers what a caller's teams let them see, or None for who is not limited."""
+    """Directive: `reader(root, caller)` answers what a caller's teams let them see, or None."""
     config.registry.opsapp_sight_reader = reader
 
 

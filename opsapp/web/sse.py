@@ -1,7 +1,5 @@
-"""Server-sent events: how one is written, where a reader left off, and a bounded feed that a Stream can send.
-
-The feed works on the hub and in a plain thread (waitress, WebTest) alike. Must not be here: which events there are.
-"""
+"""Server-sent events: how one is written, where a reader left off, a bounded feed for a Stream, on the hub or in a
+plain thread. Must not be here: which events there are."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ _LONGEST_ID = 200
 
 
 def encode(data: Any, *, event: str | None = None, id: str | int | None = None) -> bytes:
-    """One event. `data` that is not text is written as JSON; line breaks cannot break out of their field."""
+    """`data` that is not text is written as JSON; line breaks cannot break out of their field."""
     text = data if isinstance(data, str) else json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     lines = []
     if id is not None:
@@ -43,8 +41,7 @@ def _one_line(text: str) -> str:
 
 
 def last_event_id(headers: Any, query: Any = None) -> str | None:
-    """Where the reader left off: its `Last-Event-ID`, or the query's `last_event_id` for a first connection.
-    None when there is none, or it cannot be one."""
+    """The header, or the query's for a first connection; None when there is none, or it cannot be one."""
     given = headers.get("Last-Event-ID")
     if given is None and query is not None:
         given = query.get("last_event_id")
@@ -54,13 +51,12 @@ def last_event_id(headers: Any, query: Any = None) -> str | None:
 
 
 class Feed:
-    """A source of events for a Stream: whoever has news puts it, the stream's reader takes it.
+    """A source of events for a Stream: whoever has news puts it.
 
-    `opening(feed)` runs before the headers go out (it may raise a problem) and usually subscribes and puts what the
-    reader missed; `closing(feed)` runs when the stream ends, however it ends. Where no hub runs that would bring news,
-    the stream's own thread calls `poll()` for it. A reader that falls `size` events behind is ended: it reconnects with
-    its `Last-Event-ID` and asks for what it missed, so nobody's memory grows. While nothing happens there is a comment,
-    or, for a reader that cannot see comments (a browser's script) and asks for it, an event `pulse`.
+    `opening(feed)` runs before the headers go out (it may raise a problem): it subscribes and puts what the reader
+    missed. `closing(feed)` runs however the stream ends. Without a hub the stream's thread calls `poll()`. A reader
+    that falls `size` events behind is ended: it reconnects with its `Last-Event-ID`. While nothing happens there is a
+    comment, or an event `pulse` for a reader that asks for it.
     """
 
     def __init__(
@@ -96,7 +92,7 @@ class Feed:
         return Head(headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"})
 
     def put(self, data: Any, *, event: str | None = None, id: str | int | None = None) -> None:
-        """From any thread: one more event. Ends the stream when its reader has fallen too far behind."""
+        """From any thread. Ends the stream when its reader has fallen too far behind."""
         if self._ended is not None:
             return
         if len(self._events) >= self._size:
@@ -106,7 +102,7 @@ class Feed:
         self._wake()
 
     def end(self, reason: str) -> None:
-        """From any thread: what is queued is still sent, then an `end` event, then the stream closes."""
+        """From any thread: what is queued is still sent, then an `end` event."""
         if self._ended is None:
             self._ended = encode({"reason": reason}, event="end")
             self._wake()
@@ -158,5 +154,4 @@ class Feed:
 
 
 def event_stream(feed: Any) -> Stream:
-    """The answer that sends a feed (or any source of encoded events)."""
     return Stream(feed, CONTENT_TYPE)

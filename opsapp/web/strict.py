@@ -1,8 +1,5 @@
-"""colander as the adaptor at the web's edge: its schemas say what fields there are, `wire.kinds` reads them.
-
-Types of nodes are kinds: strict, and known to the agent too. colander's own lenient types are used nowhere.
-`web.fields` has the short form of each.
-"""
+"""colander as the adaptor at the web's edge: types of nodes are `wire.kinds`, strict. Its own lenient types are used
+nowhere."""
 
 from __future__ import annotations
 

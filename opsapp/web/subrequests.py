@@ -1,8 +1,5 @@
 """A request that this process asks itself, in the transaction and as the caller of another: pages and assistants read
-the API so, and are refused what it refuses.
-
-Must not: know who asks for what.
-"""
+the API so, and are refused what it refuses."""
 
 from __future__ import annotations
 
@@ -17,6 +14,8 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.lib.problems import NotFound
+
+from .answers import Answer, Deferred
 
 KEPT = ("wsgi.version", "wsgi.url_scheme", "wsgi.errors", "wsgi.multithread", "wsgi.multiprocess", "wsgi.run_once",
         "opsapp.request_id")  # fmt: skip
@@ -33,8 +32,8 @@ def ask(
     headers: Mapping[str, str] = {},
     marks: Mapping[str, object] = {},
 ) -> Response:
-    """The API's answer; its problem is raised. An answer that is carried out later comes as it is. `path` is written as
-    in a URL. `marks`: what its environ says besides, which no client can say."""
+    """Its problem is raised; an answer that is carried out later comes as it is. `path` is written as in a URL.
+    `marks`: what its environ says besides, which no client can say."""
     environ = {name: value for name, value in request.environ.items() if "." not in name or name in KEPT}
     environ = {name: value for name, value in environ.items() if name not in DROPPED}
     sent = b"" if body is None else json.dumps(body).encode()
@@ -60,8 +59,21 @@ def ask(
         raise NotFound("There is nothing here.") from None
 
 
+def value_of(response: Response) -> Any:
+    """What it says: to a page declared records as they are, else JSON. One that is carried out later is, on the hub,
+    outside the transaction."""
+    if isinstance(response, Deferred):
+        outcome = response.fn()
+        if isinstance(outcome, Answer):
+            raise TypeError(f"{outcome!r} has no value")
+        return outcome.json_body if isinstance(outcome, Response) else outcome[2]
+    if hasattr(response, "records"):
+        return response.records
+    return response.json_body if response.body else None
+
+
 def _decoded(path: str) -> str:
-    """As the server would hand it to the application: each step by itself, so that no step is several, or leads up."""
+    """Each step by itself, so that no step is several, or leads up."""
     steps = [unquote_to_bytes(step) for step in path.split("/")]
     if any(step in (b".", b"..") or b"/" in step for step in steps):
         raise NotFound("There is nothing here.")

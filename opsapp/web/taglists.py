@@ -1,7 +1,4 @@
-"""Lists of tags: which there are, and how many things have each, for whoever types one.
-
-Must not: know what has tags.
-"""
+"""Which tags there are, and how many things have each. Must not: know what has tags."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class TagRow:
 
 
 def tags_in(request: Request, things: Iterable[Collection[str]]) -> list[TagRow]:
-    """The tags of these things with `q` in their name, by name; `used`: how many have it."""
+    """Those with `q` in their name; `used`: how many have it."""
     query = made(TagQuery, request.valid_query)
     used = Counter(tag for tags in things for tag in tags)
     names = sorted(name for name in used if query.has(name))

@@ -1,7 +1,4 @@
-"""What a limited person may do to the tags of a thing: by them others see it, or do not.
-
-Must not: know what has tags.
-"""
+"""What a limited person may do to the tags of a thing: by them others see it. Must not: know what has tags."""
 
 from __future__ import annotations
 

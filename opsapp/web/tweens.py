@@ -1,4 +1,4 @@
-"""What is done around every request: headers, ETag, refusal while the store is away, and what refusals leave behind."""
+"""Around every request: headers, ETag, refusal while the store is away, what refusals leave behind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ _JSON = frozenset(
 
 
 def dress(asked: Asked, response: Response) -> Response:
-    """The headers that every answer has; late answers (Deferred) pass here too."""
     headers = response.headerlist
     present = {name.lower(): value for name, value in headers}
     if not _ALWAYS.isdisjoint(present):  # an answer that passes a second time
@@ -56,8 +55,7 @@ def dress(asked: Asked, response: Response) -> Response:
 
 
 def tag(asked: Asked, response: Response) -> Response:
-    """ETag and 304 for buffered JSON under /api, late answers too. A view whose answer grows older by the second has
-    given its own."""
+    """ETag and 304 for buffered JSON under /api. A view whose answer grows older by the second has given its own."""
     if asked.method not in ("GET", "HEAD") or not asked.path.startswith("/api"):
         return response
     headers = response.headerlist
@@ -77,7 +75,6 @@ def tag(asked: Asked, response: Response) -> Response:
 
 
 def late_response(registry: Any, asked: Asked, outcome: Any) -> Response:
-    """What a Deferred came to: a response, (status, headers, value), or what went wrong."""
     if isinstance(outcome, Response):
         return outcome
     if isinstance(outcome, BaseException):
@@ -110,8 +107,8 @@ def dressing_tween(handler: Handler, registry: Any) -> Handler:
 
 
 def _readable(request: Request) -> None:
-    """Paths are UTF-8; whatever else comes is refused before anything looks at it. Slashes that lead nowhere, as in
-    `//api`, are dropped: traversal would pass over them, and what asks whether this is the API would not."""
+    """Paths are UTF-8. Slashes that lead nowhere (`//api`) are dropped: traversal passes over them, and what asks
+    whether this is the API would not."""
     asked = request.environ
     if asked["PATH_INFO"].startswith("//"):
         asked["PATH_INFO"] = "/" + asked["PATH_INFO"].lstrip("/")
@@ -127,7 +124,7 @@ def _readable(request: Request) -> None:
 
 
 def after_abort_tween(handler: Handler, registry: Any) -> Handler:
-    """Commits, each in a transaction of its own, what a refusal has to leave behind, before the answer leaves."""
+    """Commits what a refusal leaves behind, each in a transaction of its own, before the answer leaves."""
 
     def tween(request: Request) -> Response:
         request.left_behind = []
@@ -141,8 +138,8 @@ def after_abort_tween(handler: Handler, registry: Any) -> Handler:
 
 
 def begun_tween(handler: Handler, registry: Any) -> Handler:
-    """For the case that no transaction can begin, as while the store goes away. pyramid_tm has marked the request by
-    then: with the mark the next attempt would run without a transaction. And no exception view is asked."""
+    """For when no transaction can begin, as while the store goes away: pyramid_tm has marked the request by then, and
+    the next attempt would run without one. No exception view is asked."""
 
     def tween(request: Request) -> Response:
         try:
@@ -159,7 +156,7 @@ def begun_tween(handler: Handler, registry: Any) -> Handler:
 
 
 def unnamed_tween(handler: Handler, registry: Any) -> Handler:
-    """A transaction is stored with its description, and pyramid_tm writes the path into it: some paths are tokens."""
+    """pyramid_tm writes the path into the transaction's description: some paths are tokens."""
 
     def tween(request: Request) -> Response:
         request.tm.get().description = ""

@@ -1,8 +1,6 @@
-"""Large bodies that nobody holds in memory: a multipart form read off the socket, its fields in any order.
-
-Used inside a Sink's `receive`. What a field decides (where the file goes) may come behind the file: until it is known
-the file is spooled to disk. Must not be here: where a file goes.
-"""
+"""Large bodies that nobody holds in memory: a multipart form read off the socket, inside a Sink's `receive`. A field
+that decides where the file goes may come behind it: until then the file is spooled. Must not be here: where a file
+goes."""
 
 from __future__ import annotations
 
@@ -24,8 +22,6 @@ _LONGEST_BOUNDARY = 70
 
 
 class Receiver(Protocol):
-    """Takes a file once the fields that it needs are known."""
-
     def open(self, fields: dict[str, str], filename: str | None) -> None:
         """All needed fields are there: refuse now (raise a problem), or get ready."""
 
@@ -41,8 +37,6 @@ class Receiver(Protocol):
 
 @dataclass
 class _Form:
-    """What has been read of the form so far."""
-
     receiver: Receiver
     file: str
     needs: tuple[str, ...]
@@ -81,7 +75,7 @@ class _Form:
 
 @dataclass(frozen=True)
 class FileForm:
-    """A form with one file, and with fields of text beside it. `component`: its name in the API document."""
+    """One file, and fields of text beside it."""
 
     component: str = "FileUpload"
     needs: tuple[str, ...] = ()
@@ -96,7 +90,7 @@ class FileForm:
 
 
 def receive_form(body: Any, receiver: Receiver, wanted: FileForm) -> Any:
-    """Feed the form's file to the receiver, as soon as every field that it needs is known."""
+    """Feed the file to the receiver once every field that it needs is known."""
     boundary, file, needs = boundary_of(body.content_type), wanted.file, wanted.needs
     form = _Form(receiver, file, needs, wanted.optional)
     whole = False
@@ -142,8 +136,6 @@ def _read_parts(body: Any, boundary: str, form: _Form) -> None:
 
 
 class _Part:
-    """The part that is being read: a field is collected, the file passes through."""
-
     def __init__(self, form: _Form):
         self._form = form
         self._name: str | None = None
@@ -178,7 +170,7 @@ class _Part:
             form.spool = tempfile.SpooledTemporaryFile(_SPOOL_IN_MEMORY)  # noqa: SIM115 - closed by _Form.close
 
     def _misplaced(self, name: str | None) -> bool:
-        """Whether this part is one too many. It is named with what else is wrong, and its content is passed over."""
+        """Whether this part is one too many; its content is passed over."""
         form = self._form
         if name not in (form.file, *form.needs, *form.optional):
             form.wrong[str(name)[:100]] = "is not known here"

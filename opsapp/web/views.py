@@ -1,4 +1,4 @@
-"""Views that belong to no feature: health, the event stream, the API document, metrics, the store as a whole."""
+"""Views of no feature: health, the event stream, the API document, metrics, the store as a whole."""
 
 from __future__ import annotations
 
@@ -17,17 +17,12 @@ from opsapp.wire.version import VERSION
 from . import api, ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
 from .facets import StatusFacet, StoreFacet
-from .fields import Body, Query, choice, map_of, text, whole
+from .fields import Body, Query, text, whole
 from .jsontext import dumps
+from .records import Applied, Packed, PublicStatus, StoreState
 from .sse import CONTENT_TYPE, last_event_id
 
 DOCUMENT_TEXT, DOCS = "opsapp.openapi.text", "opsapp.docs"  # the API document and its page, as texts in the registry
-
-
-class PublicStatus(Body):
-    status = choice("ok")
-    version = text()
-    uptime_s = whole(0)
 
 
 class StreamQuery(Query):
@@ -35,29 +30,16 @@ class StreamQuery(Query):
     last_event_id = text(0, 1000, default=None)
 
 
-class StoreSizes(Body):
-    sizes = map_of(whole(0))
-
-
-class StoreState(StoreSizes):
-    packed_at = whole(0, null=True)
-    pack_problem = text(null=True)
-
-
 class PackRequest(Body):
     days = whole(0, 3650, default=1)
 
 
-class Packed(StoreSizes):
-    status = choice("packed")
-
-
 @api.get(StatusFacet, "public", role="public", returns=PublicStatus)
-def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
+def public_status(context: StatusFacet, request: Request) -> PublicStatus:
     """For load balancers: the service answers."""
     node = request.node
     request.response.etag = (f"{node.boot}-{VERSION}", False)  # weak: but for its age it is the same
-    return {"status": "ok", "version": VERSION, "uptime_s": int(node.clock.now() - node.started_at)}
+    return PublicStatus("ok", VERSION, int(node.clock.now() - node.started_at))
 
 
 @api.get(Api, "openapi.json", role="public", returns="application/json")
@@ -96,14 +78,10 @@ def prometheus_metrics(context: Root, request: Request) -> Deferred:
 
 
 @api.get(StoreFacet, role="admin", returns=StoreState)
-def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
+def store_sizes(context: StoreFacet, request: Request) -> StoreState:
     """Bytes of each database, when the store was packed last, and why not since if that failed."""
-    done = storepack.last(request.root)
-    return {
-        "sizes": storepack.sizes(request.node.store.databases),
-        "packed_at": done and int(done.at),
-        "pack_problem": request.node.pack_problem,
-    }
+    done, sizes = storepack.last(request.root), storepack.sizes(request.node.store.databases)
+    return StoreState(sizes, done and int(done.at), request.node.pack_problem)
 
 
 @api.act(StoreFacet, "pack", role="admin", body=PackRequest, returns=Packed)
@@ -113,13 +91,13 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
 
     def pack() -> Any:
         node.lane("pack", 1).run(storepack.pack, node.store, days, node.clock.now())
-        return 200, {}, {"status": "packed", "sizes": storepack.sizes(node.store.databases)}
+        return 200, {}, Packed(storepack.sizes(node.store.databases))
 
     return Deferred(pack)
 
 
-@api.act(Api, "apply", role="admin", body=ascode.Apply, returns=ascode.Applied)
-def apply(context: Api, request: Request) -> dict[str, Any]:
+@api.act(Api, "apply", role="admin", body=ascode.Apply, returns=Applied)
+def apply(context: Api, request: Request) -> Applied:
     """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
     asked = ascode.AskedFor.of_body(request.valid_body)
     asker = ApplyingActor(request.actor, request.require_confirmation)

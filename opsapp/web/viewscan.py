@@ -1,7 +1,5 @@
-"""Scanning for views without reading their source.
-
-Lives here: how Pyramid and Venusian learn where a view is declared while the rooms are included. Must not: outlast it.
-"""
+"""How Pyramid and Venusian learn where a view is declared without reading sources, while the rooms are included. Must
+not: outlast it."""
 
 from __future__ import annotations
 
@@ -15,20 +13,17 @@ from typing import Any
 
 
 def _place(frame: FrameType, context: int = 1) -> Any:
-    """What `inspect.getframeinfo` answers, with an empty line of source: file, line and function are known without
-    searching all modules and reading files, which takes an eighth of a start."""
+    """In place of `inspect.getframeinfo`, which searches all modules and reads files: an eighth of a start."""
     return inspect.Traceback(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, [""] * context, 0)
 
 
 def _no_lines(filename: str, module_globals: Any = None) -> list[str]:
-    """What `linecache.getlines` answers for a file that cannot be read. Pyramid asks for the line of every directive,
-    and all files read for that would stay in memory."""
+    """In place of `linecache.getlines`: Pyramid asks for each directive's line, and all files would stay in memory."""
     return []
 
 
 def _callers(frame: FrameType | None = None, limit: int | None = None) -> list[Any]:
-    """What `traceback.extract_stack` answers, the innermost last and without lines of source. Pyramid asks for it with
-    every directive."""
+    """In place of `traceback.extract_stack`, the innermost last and without lines of source."""
     frame = frame or getattr(inspect.currentframe(), "f_back", None)
     places: list[Any] = []
     while frame is not None and (limit is None or len(places) < limit):

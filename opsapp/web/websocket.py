@@ -1,8 +1,6 @@
-"""A WebSocket on the hub, as an Upgrade's handler gets it: whole messages in and out, with the limits wsproto lacks.
-
-wsproto frames; here are the message cap, ping and idle timers, back-pressure, sending from other greenlets and the
-closing handshake. Must not be here: who may connect (the view decides), what is said (the handler).
-"""
+"""A WebSocket on the hub, for an Upgrade's handler. wsproto frames; here are the message cap, ping and idle timers,
+back-pressure, sending from other greenlets and the closing handshake. Must not be here: who may connect, what is
+said."""
 
 from __future__ import annotations
 
@@ -41,8 +39,6 @@ class Wire(Protocol):
 
 
 class WebSocket:
-    """One greenlet receives; any greenlet on the hub may send or close."""
-
     def __init__(
         self, wire: Wire, *, max_message: int, ping_every: float, idle_after: float, send_timeout: float = 30.0
     ):
@@ -93,7 +89,7 @@ class WebSocket:
                 self._read(now, until)
 
     def send(self, message: str | bytes) -> None:
-        """A text or a binary message. Waits while the peer is slow; Closed when it is gone or closing."""
+        """Waits while the peer is slow; Closed when it is gone or closing."""
         event = TextMessage(data=message) if isinstance(message, str) else BytesMessage(data=message)
         with self._sending:
             self._write(event)
@@ -111,7 +107,7 @@ class WebSocket:
                     gevent.spawn_later(_CLOSE_WAIT_S, self._give_up)
 
     def _give_up(self) -> None:
-        """The peer has not answered the close: whoever still waits in `receive` must not wait for it."""
+        """The peer has not answered the close: who waits in `receive` must not wait for it."""
         if not self._ended:
             self._wire.hang_up()
 
@@ -151,7 +147,6 @@ class WebSocket:
                 self._lost()
 
     def _read(self, now: float, until: float | None) -> None:
-        """Wait for bytes until the next timer."""
         next_timer = min(max(self._heard, self._pinged) + self._ping_every, self._heard + self._idle_after)
         wait = max(0.001, (next_timer if until is None else min(next_timer, until)) - now)
         try:
@@ -168,8 +163,8 @@ class WebSocket:
         self._frames.receive_data(data)
 
     def _next(self) -> str | bytes | None:
-        """The next message of what has been read. Frames behind it wait until the handler asks again, so that it
-        answers what came first before a fault behind it closes the session, and so that nothing piles up."""
+        """Frames behind it wait until the handler asks again: it answers what came first before a fault behind it
+        closes the session, and nothing piles up."""
         if not self.open:
             return None
         for event in self._frames.events():

@@ -10,7 +10,7 @@ from opsapp.ui import firstpages, pages, statuspage
 def compiled(monkeypatch):
     """Names of the templates that are compiled, from nothing on."""
     for module in (pages, statuspage):
-        monkeypatch.setattr(module, "_templates", module._make_templates())
+        monkeypatch.setattr(module, "templates", module._make_templates())
     names, real = [], jinja2.Environment.compile
 
     def compile_noting(environment, source, name=None, *values, **named):

@@ -3,7 +3,8 @@
 import re
 
 from opsapp.healing.answers import CaseShown
-from opsapp.ui.parts import HOST_POINTS, MONITOR_POINTS
+from opsapp.monitoring.engine import ResponsePoint
+from opsapp.ui.parts import HOST_POINTS
 from opsapp.ui.reader import Reader
 from opsapp.ui.shapes import beforeafter
 from tests.support.partly import partly
@@ -34,7 +35,8 @@ def points(**values):
 
 
 def monitored(status="up", p95=80.0):
-    return MONITOR_POINTS.read([{"time": OPENED - 3600 + 60 * n, "status": status, "p95_ms": p95} for n in range(120)])
+    times = [OPENED - 3600 + 60 * n for n in range(120)]
+    return [ResponsePoint(time, status, round(p95), p95, p95, p95, p95, 100, 1) for time in times]
 
 
 def marks(chart):

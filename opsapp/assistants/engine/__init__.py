@@ -1,7 +1,4 @@
-"""Assistants at work: what their tools ask, what people's yes sets off, how often they call.
-
-Greenlet: `assistants-end` (rules of single actions that are over), under the lease `healing`.
-"""
+"""Assistants at work. Greenlet: `assistants-end` (rules of single actions that are over), under the lease `healing`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What a person's yes to a proposal sets off, in its transaction; and the end of an action that was allowed once.
-
-A rule is added as an admin adds one. An action gets a rule of its own (`rules`); when the pipeline asks what it may do
-by that rule, the yes is its answer, once, if it is about to do exactly what was allowed. Must not: act.
-"""
+"""What a person's yes to a proposal sets off, in its transaction. A rule is added as an admin adds one. An action gets
+a rule of its own (`rules`); asked by the pipeline, the yes is its answer, once, if it is about to do exactly what
+was allowed. Must not: act."""
 
 from __future__ import annotations
 
@@ -78,7 +76,7 @@ def _note(root: Root, approval: Approval, action: str, rule_id: str) -> None:
 
 
 def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed | None:
-    """The `Allowance` of the pipeline: the yes is used up by its question, whatever comes of it."""
+    """The `Allowance` of the pipeline: its question uses the yes up, whatever comes of it."""
     desk = desk_of(root)
     grant = desk.grants.get(rule_id)
     if grant is None or grant.case_id is not None or grant.until <= node_of(root).clock.now():
@@ -92,7 +90,7 @@ def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed
 
 
 def end_what_is_over(root: Root, now: float) -> bool:
-    """Rules of single actions whose case is closed, or whose time is over before they began. Whether there were any."""
+    """Their case is closed, or their time is over before they began. Whether there were any."""
     desk = desk_of(root)
     ended = [rule_id for rule_id, grant in desk.grants.items() if _is_over(root, grant, now)]
     for rule_id in ended:

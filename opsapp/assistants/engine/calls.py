@@ -31,7 +31,7 @@ class AssistantCalls:
         self._lock = threading.Lock()
 
     def admit(self, who: str, most: int, now: float) -> None:
-        """One more call; TooMany when there were `most` in the last minute. What is refused is not counted."""
+        """TooMany when there were `most` in the last minute. What is refused is not counted."""
         with self._lock:
             for name in [name for name, times in self._recent.items() if times[-1] <= now - MINUTE_S]:
                 del self._recent[name]

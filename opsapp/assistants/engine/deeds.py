@@ -1,7 +1,5 @@
-"""What an assistant proposes, as plain values: a deed that a person can allow, and what it would have done.
-
-Must not: know who proposes, or what is stored.
-"""
+"""What an assistant proposes: a deed that a person can allow, and what it would have done. Must not: know who proposes,
+or what is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ RULE: Literal["rule"] = "rule"
 
 @dataclass(frozen=True, kw_only=True)
 class ActionPlan:
-    """`params` with defaults, as the plan of a heal has them. `rule`: the one that carries it out."""
+    """`params` with defaults, as a heal's plan has them. `rule`: the one that carries it out."""
 
     what: Literal["action"] = ACTION
     action: str
@@ -53,8 +51,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class ProposedDeed:
-    """`plan` is what people allow, and nothing else: it is the plan of the request, bound by its digest. `needs`: the
-    role that allows it. `risk`: that of its action."""
+    """`plan` is what people allow, bound by its digest. `needs`: the role that allows it."""
 
     subject: str
     plan: ActionPlan | RulePlan
@@ -86,8 +83,6 @@ class HoldsNow:
 
 @dataclass(frozen=True)
 class PastInShort:
-    """What a draft would have done, short enough for a request: counts, and the newest firings."""
-
     since: Annotated[Count, SaidAs("from")]
     until: Annotated[Count, SaidAs("to")]
     total: Count | None

@@ -1,8 +1,5 @@
-"""What the tools that ask do: a draft over the past, and proposals, which are requests that people decide.
-
-A proposal is worked out first, outside of a transaction, and kept in one. Nothing is done here but asking: what people
-allow, `allowing` carries out. Must not: know HTTP, or approve.
-"""
+"""What the tools that ask do: a draft over the past, and proposals. One is worked out outside of a transaction, and
+kept in one. `allowing` carries out what people allow. Must not: know HTTP, or approve."""
 
 from __future__ import annotations
 
@@ -49,7 +46,6 @@ ORIGIN = "assistant"
 
 
 def what_if(node: Node, given: DraftOverPast) -> Rehearsed:
-    """The same as `POST /api/healing/whatif`, of many firings the newest."""
     past = healing.rehearsed(node, given.rule, given.days, given.since, given.until)
     more = max(0, len(past.firings) - MOST_FIRINGS)
     return replace(
@@ -81,7 +77,7 @@ def propose_run(node: Node, asker: Asker, given: ProposeRun) -> ProposalOpened:
 
 
 def _proposed(node: Node, asker: Asker, deed: ProposedDeed, reason: str) -> ProposalOpened:
-    """What is dear is worked out only where there is room for the proposal, and it is a new one."""
+    """What is dear is worked out only for a new proposal that has room."""
     known = node.transact(_known_or_room, asker, digest_of(deed.plan))
     if known is not None:
         return known
@@ -90,7 +86,6 @@ def _proposed(node: Node, asker: Asker, deed: ProposedDeed, reason: str) -> Prop
 
 
 def _action(root: Root, given: ProposeAction) -> ProposedDeed:
-    """Bound to one host, or to one monitor and the host that the action runs on."""
     host = healing.host_called(root, given.host)
     if host is None:
         raise Invalid({"host": "there is no such host, or several have this name: use the id"})
@@ -161,7 +156,7 @@ def _proposer(asker: Asker, reason: str, needs: Any, past: PastInShort | None = 
 
 
 def _known_or_room(root: Root, asker: Asker, digest: str) -> ProposalOpened | None:
-    """The open proposal that is the same; None where there is none. Conflict where there is no room for another."""
+    """The open proposal that is the same, or None. Conflict where there is no room."""
     desk = desk_of(root)
     folder = approvals_of(root)
     pending = {

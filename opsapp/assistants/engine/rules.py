@@ -1,8 +1,5 @@
-"""The rule that carries out a single action: one condition, one target, one step, and a question before it.
-
-So a proposed action has what every heal has: the condition is checked, the brake, windows and budgets hold, the outcome
-is measured and stands in the ledger. Must not: outlive its action.
-"""
+"""The rule that carries out a single action, with a question before it. So a proposed action has what every heal has:
+condition, brake, windows and budgets, a measured outcome, the ledger. Must not: outlive its action."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ def once(request_id: str) -> str:
 
 
 def rule_of_action(given: ProposeAction, params: AnyValues, agent_id: str, monitor_id: str | None) -> NewRule:
-    """It learns nothing, so no coin is thrown for it; and it does not fire a second time."""
+    """It learns nothing, so no coin is thrown; it does not fire a second time."""
     on_monitor = monitor_id is not None
     settings = {
         "condition": given.condition,

@@ -1,1 +1,1 @@
-"""What the door decides by itself: messages, versions of the protocol, origins, the table of tools. Pure."""
+"""Messages, versions of the protocol, origins, tables of tools and prompts. Pure."""

@@ -1,13 +1,10 @@
-"""JSON-RPC 2.0 as the Model Context Protocol uses it: one message in, one answer out. Pure.
-
-Must not: know a tool, or HTTP.
-"""
+"""JSON-RPC 2.0 as the Model Context Protocol uses it. Pure. Must not: know a tool, or HTTP."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from .answers import RpcFault, RpcRefusal
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
 NOT_FOUND = -32002  # a resource
@@ -23,11 +20,9 @@ class RpcError(Exception):
 
 
 class RpcCall(NamedTuple):
-    """A request: somebody waits for an answer with this id."""
-
     id: str | int
     method: str
-    params: JsonObject
+    params: dict[str, object]
 
 
 class RpcNotice(NamedTuple):
@@ -37,7 +32,6 @@ class RpcNotice(NamedTuple):
 
 
 def read(message: object) -> RpcCall | RpcNotice:
-    """One message; RpcError where it is none."""
     if isinstance(message, list):
         raise RpcError(INVALID_REQUEST, "Send one message at a time: batches are not supported.")
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
@@ -63,14 +57,9 @@ def is_id(value: object) -> bool:
 
 
 def id_of(message: object) -> str | int | None:
-    """The id of a message that cannot be taken, as far as it has one."""
     known = message.get("id") if isinstance(message, dict) else None
     return known if isinstance(known, str | int) and is_id(known) else None
 
 
-def answered(call_id: str | int, result: JsonObject) -> JsonObject:
-    return {"jsonrpc": "2.0", "id": call_id, "result": result}
-
-
-def refused(call_id: str | int, error: RpcError) -> JsonObject:
-    return {"jsonrpc": "2.0", "id": call_id, "error": {"code": error.code, "message": error.message}}
+def refused(call_id: str | int, error: RpcError) -> RpcRefusal:
+    return RpcRefusal(call_id, RpcFault(error.code, error.message))

@@ -1,15 +1,12 @@
-"""Prompts: questions that people ask often, written so that they are answered by the tools, and end at a person. Pure.
-
-What a client gives as an argument stands in quotation marks, as data. Must not: read anything.
-"""
+"""Questions that people ask often, answered by the tools; they end at a person. An argument stands in quotation marks,
+as data. Pure."""
 
 from __future__ import annotations
 
 import json
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
-
+from .answers import PromptArgument, PromptListed, PromptMessage, PromptRead, TextContent
 from .jsonrpc import INVALID_PARAMS, RpcError
 from .protocol import DATA
 
@@ -17,11 +14,6 @@ LONGEST = 2000  # characters of an argument
 PROPOSING = (
     "Propose at most one thing, with its reason in one sentence, or say that nothing is to be proposed and why. "
 )
-
-
-class PromptArgument(NamedTuple):
-    name: str
-    about: str
 
 
 class AssistantPrompt(NamedTuple):
@@ -75,30 +67,17 @@ PROMPTS = (
 BY_NAME = {prompt.name: prompt for prompt in PROMPTS}
 
 
-def listed() -> list[JsonObject]:
-    return [
-        {
-            "name": prompt.name,
-            "title": prompt.title,
-            "description": prompt.about,
-            "arguments": [
-                {"name": argument.name, "description": argument.about, "required": True}
-                for argument in prompt.arguments
-            ],
-        }
-        for prompt in PROMPTS
-    ]
+def listed() -> list[PromptListed]:
+    return [PromptListed(prompt.name, prompt.title, prompt.about, prompt.arguments) for prompt in PROMPTS]
 
 
-def got(params: JsonObject) -> JsonObject:
-    """The prompt with its arguments; RpcError where that cannot be."""
+def got(params: dict[str, object]) -> PromptRead:
     name, given = params.get("name"), params.get("arguments")
     prompt = BY_NAME.get(name) if isinstance(name, str) else None
     if prompt is None:
         raise RpcError(INVALID_PARAMS, "There is no such prompt.")
     text = prompt.text.format(**_quoted(prompt, {} if given is None else given)) + " " + DATA
-    message = {"role": "user", "content": {"type": "text", "text": text}}
-    return {"description": prompt.about, "messages": [message]}
+    return PromptRead(prompt.about, (PromptMessage(TextContent(text)),))
 
 
 def _quoted(prompt: AssistantPrompt, given: object) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Versions of the Model Context Protocol, what this server says of itself, and whose browser may call it. Pure."""
+"""Versions of the protocol, what this server says of itself, and whose browser may call it. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ INSTRUCTIONS = (
 
 
 def spoken(wanted: object) -> str:
-    """The version that is spoken with a client that asks for this one."""
     return wanted if isinstance(wanted, str) and wanted in VERSIONS else VERSIONS[0]
 
 
@@ -40,8 +39,7 @@ def greeting(wanted: object) -> dict[str, object]:
 
 
 def may_come_from(origin: str, public_url: str | None) -> bool:
-    """Whether a page of this origin may call: only the service's own, and pages of the machine itself. A page that a
-    stranger has made a browser load, under whatever name leads here, is refused."""
+    """Only the service's own pages and the machine's. A stranger's page, under whatever name leads here, is refused."""
     try:
         parts = urlsplit(origin)
         if parts.scheme in ("http", "https") and parts.hostname in LOOPBACK:

@@ -1,8 +1,5 @@
-"""The table of tools: what each reads, explains or proposes. Pure.
-
-A reading tool is a GET of the API, asked as whoever calls: what its role may not see there, it does not see here. Its
-arguments are those of the API. Must not: name a path that changes anything; `READS` are asked with GET.
-"""
+"""The table of tools: what each reads, explains or proposes. Arguments of a reading tool are those of the API. Pure.
+Must not: name a path that changes anything; `READS` are asked with GET."""
 
 from __future__ import annotations
 

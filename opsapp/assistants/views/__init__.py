@@ -1,4 +1,4 @@
-"""/api/mcp: one message of JSON-RPC in, one answer out. There are neither sessions nor streams (GET is 405)."""
+"""/api/mcp: one message of JSON-RPC in, one answer out, without sessions and streams (GET is 405)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,21 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.assistants.resources import Desk
-from opsapp.assistants.schemas import McpMessage
 from opsapp.web import api
 from opsapp.web.bodies import RAW
+from opsapp.web.fields import Body, anything, choice, map_of, text
 
 from . import door
+
+
+class McpMessage(Body):
+    """One message of JSON-RPC; `logic.jsonrpc` reads it."""
+
+    sample = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    jsonrpc = choice("2.0")
+    id = anything(optional=True)
+    method = text(optional=True)
+    params = map_of(anything(), optional=True)
 
 
 @api.act(

@@ -1,28 +1,23 @@
-"""Who calls: the key of an assistant, and what its program calls itself.
-
-There is no session to keep: its id, which the client sends back with each call, is the client's name itself. It is a
-label that people read, and no credential. Must not: be believed for anything.
-"""
+"""Who calls. There is no session to keep: its id, which the client sends back, is the client's name: a label that
+people read, and no credential. Must not: be believed for anything."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from pyramid.request import Request
 
 from opsapp.assistants.resources import Asker
 from opsapp.auth.assistants import KIND
 from opsapp.auth.resources import all_keys_of
-from opsapp.lib.jsontypes import JsonObject
 
 SESSION = "Mcp-Session-Id"
 LONGEST = 100
 _ID = re.compile(r"[0-9a-f]{1,64}\.([0-9a-f]{0,800})")
 
 
-def session_for(own: str, params: JsonObject) -> str:
-    about: Any = params.get("clientInfo")
+def session_for(own: str, params: dict[str, object]) -> str:
+    about = params.get("clientInfo")
     name = about.get("name") if isinstance(about, dict) else None
     return f"{own}.{_printable(name if isinstance(name, str) else '').encode().hex()}"
 

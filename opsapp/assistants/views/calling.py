@@ -1,8 +1,5 @@
-"""Tools are listed and called: the table of `logic.tools`, with arguments checked and problems said as results.
-
-A mistake of the assistant is a result that says so (`isError`), so that it can mend it.
-Must not: know what a tool does.
-"""
+"""Tools are listed and called. A mistake of the assistant is a result that says so (`isError`), so that it can mend it.
+Must not: know what a tool does."""
 
 from __future__ import annotations
 
@@ -15,9 +12,10 @@ from pyramid.request import Request
 from opsapp.assistants.engine import ASKING, ProposalOpened, calls_of, what_if
 from opsapp.assistants.inputs import TAKES
 from opsapp.assistants.logic import jsonrpc
+from opsapp.assistants.logic.answers import ReadAnswer, TextContent, ToolHints, ToolListed, ToolResult
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
-from opsapp.assistants.logic.tools import ASK, ASKS, MOST_CHARACTERS, READ, READS, AskTool
+from opsapp.assistants.logic.tools import ASK, ASKS, MOST_CHARACTERS, READ, READS, AskTool, ReadTool
 from opsapp.assistants.resources import Asker
 from opsapp.auth.assistants import KIND
 from opsapp.healing.whatif import Rehearsed
@@ -39,21 +37,15 @@ WHAT_IF_ROLE = "operator"  # of POST /api/healing/whatif
 FORBIDDEN = "The role of this key does not allow this."
 
 
-def tools(request: Request) -> list[dict[str, object]]:
-    """Those that this caller may call."""
+def tools(request: Request) -> list[ToolListed]:
     schemas = toolschemas.of(request.registry)
-    listed: list[dict[str, object]] = [
-        _listed(tool.name, tool.title, schemas[tool.name], changes=False) for tool in READS
-    ]
-    return listed + [
-        _listed(tool.name, tool.title, schemas[tool.name], changes=tool.proposes)
-        for tool in ASKS
-        if _refusal(request, tool) is None
-    ]  # fmt: skip
+    asking = [tool for tool in ASKS if _refusal(request, tool) is None]
+    offered = [(tool, True) for tool in READS] + [(tool, not tool.proposes) for tool in asking]
+    return [_listed(tool, schemas[tool.name], reads_only=reads_only) for tool, reads_only in offered]
 
 
 def _refusal(request: Request, tool: AskTool) -> Forbidden | None:
-    """Why this caller may not ask with this tool: nobody but an assistant gets further here than by the API."""
+    """Nobody but an assistant gets further here than by the API."""
     if request.caller.kind == KIND:
         return None
     if tool.proposes:
@@ -61,19 +53,11 @@ def _refusal(request: Request, tool: AskTool) -> Forbidden | None:
     return None if request.caller.role in roles_from(WHAT_IF_ROLE) else Forbidden(FORBIDDEN, code="role_too_low")
 
 
-def _listed(name: str, title: str, told: toolschemas.ToolSchema, *, changes: bool) -> dict[str, object]:
-    """A proposal writes a request, and nothing is done by it: it is not destructive, and an equal one is the same."""
-    hints = {"readOnlyHint": not changes, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-    return {
-        "name": name,
-        "title": title,
-        "description": told.description,
-        "inputSchema": told.input,
-        "annotations": {"title": title, **hints},
-    }
+def _listed(tool: ReadTool | AskTool, told: toolschemas.ToolSchema, *, reads_only: bool) -> ToolListed:
+    return ToolListed(tool.name, tool.title, told.description, told.input, ToolHints(tool.title, reads_only))
 
 
-def called(request: Request, params: dict[str, object]) -> dict[str, object] | Deferred:
+def called(request: Request, params: dict[str, object]) -> ToolResult | Deferred:
     name, given = params.get("name"), params.get("arguments")
     given = {} if given is None else given
     if not isinstance(name, str) or not isinstance(given, dict):
@@ -84,7 +68,7 @@ def called(request: Request, params: dict[str, object]) -> dict[str, object] | D
     return _settled(request.node, name, lambda: _begun(request, name, given))
 
 
-def _begun(request: Request, name: str, given: dict[str, object]) -> dict[str, object] | Deferred:
+def _begun(request: Request, name: str, given: dict[str, object]) -> ReadAnswer | Deferred:
     if name in READ:
         return reading.read(request, READ[name], given)
     record, asker, node = TAKES[name], asker_of(request), request.node
@@ -100,8 +84,7 @@ def _asked(node: Node, asker: Asker | None, name: str, given: Any) -> Rehearsed 
     return what_if(node, given) if asker is None or name not in ASKING else ASKING[name](node, asker, given)
 
 
-def _settled(node: Node, name: str, begin: Callable[[], Any]) -> dict[str, object] | Deferred:
-    """The tool's answer as a result, and one that comes later too."""
+def _settled(node: Node, name: str, begin: Callable[[], Any]) -> ToolResult | Deferred:
     try:
         answer = begin()
     except (Problem, HTTPForbidden) as problem:
@@ -111,15 +94,15 @@ def _settled(node: Node, name: str, begin: Callable[[], Any]) -> dict[str, objec
     return _well(node, name, answer)
 
 
-def _well(node: Node, name: str, answer: Any) -> dict[str, object]:
-    text = dumps({"note": DATA, **answer} if name in READ else {"note": DATA, "data": answer})
+def _well(node: Node, name: str, answer: Any) -> ToolResult:
+    text = dumps(answer if name in READ else ReadAnswer(DATA, answer))
     if len(text) > MOST_CHARACTERS:
         return _refused(node, name, Invalid({"limit": "the answer is too long: ask for fewer rows, or a shorter time"}))
     calls_of(node).count(name, "ok")
-    return {"content": [{"type": "text", "text": text}], "isError": False}
+    return ToolResult((TextContent(text),), False)
 
 
-def _refused(node: Node, name: str, problem: Exception) -> dict[str, object]:
+def _refused(node: Node, name: str, problem: Exception) -> ToolResult:
     calls_of(node).count(name, "refused")
     known = Forbidden(FORBIDDEN, code="role_too_low") if isinstance(problem, HTTPForbidden) else problem_of(problem)
-    return {"content": [{"type": "text", "text": dumps(body_of_problem(known))}], "isError": True}
+    return ToolResult((TextContent(dumps(body_of_problem(known))),), True)

@@ -1,7 +1,4 @@
-"""A message at the door: who may knock, which version is spoken, and which method is meant.
-
-Must not: do what a tool does (`reading`, `asking`).
-"""
+"""A message at the door: who may knock, which version and which method is meant. Must not: do what a tool does."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ from pyramid.response import Response
 
 from opsapp.assistants.engine import admit
 from opsapp.assistants.logic import jsonrpc, prompts, protocol
+from opsapp.assistants.logic.answers import RpcAnswer, RpcRefusal
 from opsapp.assistants.logic.jsonrpc import RpcCall, RpcError
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Malformed
 from opsapp.web.answers import Deferred
 from opsapp.web.bodies import require_plain_json
@@ -50,20 +47,20 @@ def _answer(request: Request, call: RpcCall) -> Any:
         return _said(jsonrpc.refused(call.id, error))
     if isinstance(result, Deferred):
         return Deferred(lambda: (200, {}, _later(call, result)))
-    response = _said(jsonrpc.answered(call.id, result))
+    response = _said(RpcAnswer(call.id, result))
     if call.method == "initialize":
         response.headers[SESSION] = session_for(new_id(), call.params)
     return response
 
 
-def _later(call: RpcCall, result: Deferred) -> dict[str, object]:
+def _later(call: RpcCall, result: Deferred) -> RpcAnswer | RpcRefusal:
     try:
-        return jsonrpc.answered(call.id, result.fn())
+        return RpcAnswer(call.id, result.fn())
     except RpcError as error:
         return jsonrpc.refused(call.id, error)
 
 
-def _result(request: Request, call: RpcCall) -> JsonObject | Deferred:
+def _result(request: Request, call: RpcCall) -> object:
     """A Deferred where it takes time: what it answers is the result."""
     match call.method:
         case "initialize":
@@ -87,7 +84,7 @@ def _result(request: Request, call: RpcCall) -> JsonObject | Deferred:
     raise RpcError(jsonrpc.METHOD_NOT_FOUND, "There is no such method here.")
 
 
-def _said(message: JsonObject) -> Response:
+def _said(message: RpcAnswer | RpcRefusal) -> Response:
     return Response(dumps(message), content_type="application/json", charset="utf-8")
 
 

@@ -1,7 +1,4 @@
-"""Resources: what can be read under an address of its own, by the tools that read it; and the pages of the guide.
-
-Must not: read in a way of its own (`reading`).
-"""
+"""Resources: what the reading tools read, under an address of its own, and the pages of the guide."""
 
 from __future__ import annotations
 
@@ -12,8 +9,8 @@ from pyramid.request import Request
 
 from opsapp.assistants.interfaces import GuideText, IGuide
 from opsapp.assistants.logic import jsonrpc
+from opsapp.assistants.logic.answers import ReadAnswer, ResourceListed, ResourceRead, ResourceTemplate, ResourceText
 from opsapp.assistants.logic.jsonrpc import RpcError
-from opsapp.assistants.logic.protocol import DATA
 from opsapp.assistants.logic.tools import MOST_CHARACTERS, READ
 from opsapp.lib.problems import Problem
 from opsapp.web.answers import Deferred
@@ -34,13 +31,8 @@ KINDS = {  # noun: tool, its argument
 _ADDRESS = re.compile(r"opsapp://([a-z]+)/([^/?#]{1,200})")
 
 
-def listed(request: Request) -> list[dict[str, object]]:
-    overview: dict[str, object] = {
-        "uri": OVERVIEW,
-        "name": "overview",
-        "title": READ["overview"].title,
-        "mimeType": JSON,
-    }
+def listed(request: Request) -> list[ResourceListed]:
+    overview = ResourceListed(OVERVIEW, "overview", READ["overview"].title, JSON)
     return [overview, *map(_page, guide(request).values())]
 
 
@@ -50,24 +42,24 @@ def guide(request: Request) -> dict[str, GuideText]:
     return pages
 
 
-def _page(page: GuideText) -> dict[str, object]:
-    told = {"uri": f"opsapp://{GUIDE}/{page.name}", "name": f"guide-{page.name}", "title": f"Guide: {page.title}"}
-    return {**told, "description": page.about or page.title, "mimeType": MARKDOWN}
+def _page(page: GuideText) -> ResourceListed:
+    uri, title = f"opsapp://{GUIDE}/{page.name}", f"Guide: {page.title}"
+    return ResourceListed(uri, f"guide-{page.name}", title, MARKDOWN, page.about or page.title)
 
 
-def templates() -> list[dict[str, object]]:
+def templates() -> list[ResourceTemplate]:
     return [
-        {"uriTemplate": f"opsapp://{noun}/{{{name}}}", "name": noun, "title": READ[tool].title, "mimeType": JSON}
+        ResourceTemplate(f"opsapp://{noun}/{{{name}}}", noun, READ[tool].title, JSON)
         for noun, (tool, name) in KINDS.items()
     ]
 
 
-def read(request: Request, params: dict[str, object]) -> dict[str, object] | Deferred:
-    uri = params.get("uri")
-    address = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
+def read(request: Request, params: dict[str, object]) -> ResourceRead | Deferred:
+    uri = str(params.get("uri"))
+    address = _ADDRESS.fullmatch(uri)
     noun, given = ("", "") if address is None else address.groups()
     if noun == GUIDE and given in guide(request):
-        return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": guide(request)[given].markdown}]}
+        return ResourceRead((ResourceText(uri, MARKDOWN, guide(request)[given].markdown),))
     if uri != OVERVIEW and noun not in KINDS:
         raise RpcError(jsonrpc.NOT_FOUND, "There is no such resource.")
     tool, argument = ("overview", "") if uri == OVERVIEW else KINDS[noun]
@@ -80,8 +72,8 @@ def read(request: Request, params: dict[str, object]) -> dict[str, object] | Def
     return _contents(uri, answer)
 
 
-def _contents(uri: object, answer: dict[str, object]) -> dict[str, object]:
-    text = dumps({"note": DATA, **answer})
+def _contents(uri: str, answer: ReadAnswer) -> ResourceRead:
+    text = dumps(answer)
     if len(text) > MOST_CHARACTERS:
         raise RpcError(jsonrpc.INVALID_PARAMS, "This is too long to be read whole: the tools read parts of it.")
-    return {"contents": [{"uri": uri, "mimeType": JSON, "text": text}]}
+    return ResourceRead((ResourceText(uri, JSON, text),))

@@ -1,8 +1,5 @@
-"""What each tool takes, as JSON Schema, and what it does in words: written from the API document and the declared
-bodies, so that it cannot say what is not there.
-
-Must not: be written by hand for a tool.
-"""
+"""What each tool takes, as JSON Schema, from the API document and the declared bodies. Must not: be written by hand for
+a tool."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Auditing what is done outside a view's transaction: by a deferred answer, a command line, an engine. And what is
-done in time: the counts of refusals come into the record, entries past their retention go."""
+"""Auditing outside a view's transaction: by a deferred answer, a command line, an engine. In time, counts of refusals
+come into the record and old entries go."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from opsapp.audit.config import AuditRetention
 from opsapp.audit.interfaces import IAnchored, IPoster
 from opsapp.audit.logic import changed
 from opsapp.audit.logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
+from opsapp.audit.records import AuditVerdict
 from opsapp.audit.resources import REFUSED, check, record, retire, writers, written
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Problem
 from opsapp.runtime.node import Node
@@ -52,7 +52,6 @@ THE_SERVICE = Actor(None, None)  # by itself
 
 
 def note(root: Root, actor: Actor, action: str, target: str, *, before: Any = None, after: Any = None) -> None:
-    """One entry of a change, in its transaction."""
     record(root, username=actor.username, ip=actor.ip, action=action, target=target, before=before, after=after)
 
 
@@ -61,13 +60,12 @@ def note_refusal(root: Root, actor: Actor, action: str, target: str, reason: str
 
 
 def refused(node: Node, actor: Actor, action: str, target: str, reason: str) -> None:
-    """An entry of a refusal in a transaction of its own, or one more to be counted where there are too many."""
+    """In a transaction of its own, or only counted where there are too many."""
     if admits(node, actor, action, reason):
         node.transact(note_refusal, actor, action, target, reason)
 
 
 def admits(node: Node, actor: Actor, action: str, reason: str) -> bool:
-    """Whether this refusal gets an entry of its own; if not, it has been counted."""
     kind = RefusalKind(actor.ip and counted_address(actor.ip), action, reason)
     settings = node.config[AuditRetention]
     limits = RefusalLimits(settings.refusals_of_a_kind, settings.refusals)
@@ -76,7 +74,6 @@ def admits(node: Node, actor: Actor, action: str, reason: str) -> bool:
 
 @contextlib.contextmanager
 def refusals_noted(node: Node, actor: Actor, action: str, target: str) -> Iterator[None]:
-    """Whatever problem ends the block leaves an entry of its own."""
     try:
         yield
     except Problem as problem:
@@ -84,33 +81,32 @@ def refusals_noted(node: Node, actor: Actor, action: str, target: str) -> Iterat
         raise
 
 
-def verify(node: Node) -> JsonObject:
+def verify(node: Node) -> AuditVerdict:
     """Each writer's log in a transaction of its own: there may be a million entries."""
     names, signed = node.transact(writers)
     if not signed:
-        return {"valid": False, "entries": 0, "first_bad": None, "reason": "logs of the record are missing or too many"}
+        return AuditVerdict(False, 0, None, "logs of the record are missing or too many")
     anchored = node.registry.queryUtility(IAnchored)
     noted = None if anchored is None else anchored(node)
     if noted is not None and noted > node.transact(written):
         reason = f"{noted} entries were noted outside of the store; there are fewer"
-        return {"valid": False, "entries": 0, "first_bad": None, "reason": reason}
+        return AuditVerdict(False, 0, None, reason)
     entries = 0
     for name in names:
         checked = node.transact(check, name)
         entries += checked.sound
         if not checked.valid:
-            reason = "entries were changed, added or taken out"
-            return {"valid": False, "entries": entries, "first_bad": checked.first_bad, "reason": reason}
-    return {"valid": True, "entries": entries, "first_bad": None}
+            return AuditVerdict(False, entries, checked.first_bad, "entries were changed, added or taken out")
+    return AuditVerdict(True, entries, None)
 
 
 def prepare(node: Node) -> None:
     node.registry[CHECKS] = SharedRead(node, lambda: verify(node))
 
 
-def check_whole(node: Node) -> JsonObject:
+def check_whole(node: Node) -> AuditVerdict:
     """What a check finds that begins now, or soon; on the hub."""
-    checks: SharedRead[JsonObject] = node.registry[CHECKS]
+    checks: SharedRead[AuditVerdict] = node.registry[CHECKS]
     return checks()
 
 
@@ -129,7 +125,7 @@ def stop(node: Node) -> None:
 
 
 def tell_counts(node: Node, *, all: bool = False) -> None:
-    """One entry for every kind of refusal of which there were too many in the last minute."""
+    """One entry for each kind of refusal of which there were too many in the last minute."""
     tally: Tally = node.registry[TALLY]
     due = tally.due(node.clock.now(), all=all)
     if due:

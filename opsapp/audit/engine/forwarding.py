@@ -1,8 +1,7 @@
-"""A copy of each audit entry for another system: sent in order, a batch at a time, by the node that has the lease.
+"""A copy of each audit entry for another system: in order, a batch at a time, by the node that has the lease.
 
-How far it is, is stored only once the receiver has taken a batch. A process that dies in between leaves a batch that
-the next one sends again, each entry with its id: at least once, in order, and none is lost. While the receiver is away
-the entries wait where they are kept anyway, so neither a request nor memory notices.
+Progress is stored once the receiver has taken a batch; who dies in between leaves one that is sent again, each entry
+with its id: at least once, none lost. Meanwhile entries wait where they are kept anyway.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from opsapp.audit.config import ForwardSettings
 from opsapp.audit.interfaces import IPoster
-from opsapp.audit.logic import syslog
+from opsapp.audit.logic import KeptEntry, syslog
 from opsapp.audit.logic.receivers import is_web, syslog_receiver
 from opsapp.audit.resources import forwarding as stored
 from opsapp.audit.resources.forwarding import AuditBatch, Backlog
-from opsapp.audit.resources.log import AuditEntry
 from opsapp.lib.networks import AddressPolicy, OutboundSettings
 from opsapp.runtime import leases
 from opsapp.runtime.config import Configuration
@@ -42,8 +40,8 @@ LATE_S = 60.0  # an entry that waits longer is told
 
 
 class Forwarder:
-    """This node's part. After a failure it tries with a single entry, in longer and longer pauses: so a receiver that
-    refuses large bodies gets on, too."""
+    """After a failure it tries with a single entry, in longer and longer pauses: a receiver that refuses large bodies
+    gets on, too."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -77,8 +75,7 @@ class Forwarder:
         self._again = self._node.clock.monotonic() + pause
         log.warning("audit entries not taken again_s=%.0f: %s", pause, self.problem)
 
-    def _sent(self, settings: ForwardSettings, url: str, entries: list[AuditEntry]) -> str:
-        """What is wrong, or nothing."""
+    def _sent(self, settings: ForwardSettings, url: str, entries: list[KeptEntry]) -> str:
         try:
             if is_web(url):
                 body = "".join(f"{syslog.line(entry)}\n" for entry in entries)

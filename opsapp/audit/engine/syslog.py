@@ -1,8 +1,5 @@
-"""Handing syslog messages to a receiver, by gevent's sockets, until they have arrived, as far as the way can say.
-
-A stream has a connection for each batch: this side ends it, and the receiver ends it in turn once it has read all of
-it. That is the only receipt there is. A datagram has none. Must not: know what a message says.
-"""
+"""Handing syslog messages to a receiver by gevent's sockets. A stream has a connection for each batch: this side ends
+it, and the receiver in turn once it has read all. That is the only receipt; a datagram has none."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What of a change may be recorded: everything but secrets. A second safeguard: callers leave them out too."""
+"""What may be recorded of a change: everything but secrets. A second safeguard: callers leave them out too."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 _SECRET = re.compile(
     r"(?i)(^|_)(password|passwd|passphrase|token|secret|key|keys|ticket|hash|digest|codes?|authorization|cookie|"
@@ -18,7 +18,7 @@ def is_secret(name: str) -> bool:
 
 
 def without_secrets(value: Any) -> Any:
-    """Plain values as they are, but for keys whose names say that they hold a secret; long texts are cut."""
+    """Keys go whose names say that they hold a secret; long texts are cut."""
     if isinstance(value, dict):
         return {name: without_secrets(inner) for name, inner in value.items() if not is_secret(str(name))}
     if isinstance(value, list | tuple):
@@ -29,13 +29,27 @@ def without_secrets(value: Any) -> Any:
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Only what differs between two descriptions of one thing."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     return ({name: before.get(name) for name in names}, {name: after.get(name) for name in names})
 
 
+class KeptEntry(TypedDict):
+    """As it is in the store, and as links are made of it. `time` has fractions."""
+
+    id: str
+    time: float
+    username: str | None
+    ip: str | None
+    action: str
+    target: str
+    result: str
+    reason: str | None
+    before: Any
+    after: Any
+
+
 class AuditFilter(NamedTuple):
-    """Which entries are asked for, and which of them. `action` may name a family: `user` means `user.create` too."""
+    """`action` may name a family: `user` means `user.create` too."""
 
     user: str | None = None
     action: str | None = None
@@ -45,7 +59,7 @@ class AuditFilter(NamedTuple):
     limit: int = 100
     offset: int = 0
 
-    def matches(self, entry: dict[str, Any]) -> bool:
+    def matches(self, entry: KeptEntry) -> bool:
         """Whether an entry is one of them, but for its time."""
         return (not self.target or entry["target"] == self.target) and self.fits(entry["username"], entry["action"])
 

@@ -36,7 +36,6 @@ def syslog_receiver(url: str) -> SyslogReceiver:
 
 
 def receiver_problem(url: str) -> str | None:
-    """What is wrong with it, or None."""
     if is_web(url):
         return web_problem(url, credentials=False)
     try:

@@ -1,9 +1,6 @@
-"""Which refusals are written down one by one, and how many are only counted.
-
-Whoever may not come in can still knock, without end: so of one kind (an address, an action, a reason) only so many a
-minute become entries of their own, and of all kinds together only so many; the rest is counted, and told by one entry a
-minute and kind. Beyond the second limit addresses are not told apart any more, so that no number of them fills memory.
-"""
+"""Which refusals become entries, and which are only counted: of one kind (address, action, reason) and of all together
+so many a minute do; the rest is told by one entry a minute and kind. Beyond the second limit addresses are not told
+apart, so that no number of them fills memory."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ class RefusalLimits(NamedTuple):
 
 
 class CountedRefusals(NamedTuple):
-    """Refusals of one kind that have no entries of their own. `username`: when all were of one."""
+    """`username`: when all were of one."""
 
     kind: RefusalKind
     username: str | None
@@ -52,7 +49,6 @@ class Tally:
         self._kinds: dict[RefusalKind, _Kept] = {}
 
     def admits(self, kind: RefusalKind, username: str | None, now: float, limits: RefusalLimits) -> bool:
-        """Whether this one gets an entry of its own; else it is counted."""
         with self._lock:
             if self._is_over(now):
                 self._began, self._written = now, 0
@@ -73,7 +69,6 @@ class Tally:
             return False
 
     def due(self, now: float, *, all: bool = False) -> list[CountedRefusals]:
-        """What was counted and is to be told now; it is forgotten here."""
         with self._lock:
             if not (all or self._is_over(now)):
                 return []

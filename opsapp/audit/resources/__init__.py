@@ -1,4 +1,4 @@
-"""Audit entries: append-only, one log a writer so that writers never conflict, in the order of time."""
+"""Audit entries: append-only, one log a writer so that writers never conflict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-from opsapp.audit.logic import AuditFilter, without_secrets
+from opsapp.audit.logic import AuditFilter, KeptEntry, without_secrets
 from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
@@ -21,7 +21,7 @@ from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 from . import forwarding, recordpages
-from .log import UNREAD, AuditEntry, Checked, Log
+from .log import UNREAD, Checked, Log
 
 WRITERS = "audit_writers"
 LOG = "audit log"  # what people call one
@@ -57,7 +57,7 @@ def record(
     before: Any = None,
     after: Any = None,
 ) -> None:
-    """Write down what was done, in the transaction that does it. `reason` is the code of a refusal."""
+    """In the transaction that does it. `reason`: the code of a refusal."""
     node = node_of(root)
     logs = audit_logs_of(root)
     name, key = node.writer(), chain_key(root)
@@ -86,14 +86,13 @@ def record(
     log.append(json.loads(json.dumps(entry, default=str)), key)  # as it is read later: links are made of the same
 
 
-def read(root: Root, wanted: AuditFilter, last: str | None = None) -> tuple[list[AuditEntry], int]:
-    """A page of the entries asked for, newest first, and how many there are. `last`: the one that it goes on after."""
+def read(root: Root, wanted: AuditFilter, last: str | None = None) -> tuple[list[KeptEntry], int]:
+    """Newest first, and how many there are. `last`: the one that it goes on after."""
     page, total = recordpages.read(list(logs_of(root)), wanted, last)
     return [entry | {"time": int(entry["time"])} for entry in page], total
 
 
 def retire(root: Root, before: float) -> bool:
-    """Drop entries older than `before`, a page at a time; whether there may be more."""
     key = chain_key(root)
     return sum(log.retire(before, key) for log in logs_of(root)) > 0
 
@@ -105,7 +104,7 @@ def logs_of(root: Root) -> Iterator[Log]:
 
 
 class Writers(Persistent):
-    """The names of all logs, signed: so that a log that is gone, or one too many, is noticed."""
+    """The names of all logs, signed: a log that is gone, or one too many, is noticed."""
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
@@ -125,24 +124,21 @@ class Writers(Persistent):
 
 
 def begin_chains(root: Root, key: bytes) -> None:
-    """The store has got the key of its chains: what is there is signed as it is."""
+    """What is there is signed as it is."""
     root.system[WRITERS].sign(key)
     for log in audit_logs_of(root).values():
         log.begin_chain(key)
 
 
 def check(root: Root, name: str) -> Checked:
-    """Whether the log of this writer is whole."""
     log = ChildrenOf(audit_logs_of(root), LOG).find(name)
     return Checked(0, False, None) if log is None else log.check(chain_key(root))
 
 
 def writers(root: Root) -> tuple[tuple[str, ...], bool]:
-    """The names of the logs, and whether they are those that there should be."""
     known = root.system[WRITERS]
     return known.names, known.is_signed(chain_key(root)) and set(known.names) == set(audit_logs_of(root))
 
 
 def written(root: Root) -> int:
-    """How many entries were ever written."""
     return sum(log.number for log in logs_of(root))

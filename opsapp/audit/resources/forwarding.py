@@ -1,7 +1,5 @@
-"""How far each writer's log has been taken by the receiver of audit entries, and what waits for it.
-
-The entries themselves are the queue: nothing is copied, and what has not been taken waits where it is kept anyway.
-"""
+"""How far each writer's log has been taken by the receiver, and what waits. The entries themselves are the queue:
+nothing is copied."""
 
 from __future__ import annotations
 
@@ -12,11 +10,12 @@ from typing import NamedTuple
 
 from persistent import Persistent
 
+from opsapp.audit.logic import KeptEntry
 from opsapp.audit.logic.syslog import line
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
-from .log import AuditEntry, Log
+from .log import Log
 
 LOGS, LOG, PLACE = "audit", "audit log", "audit_forwarded"
 MOST_BYTES = 1 << 20  # in one batch, unless a single entry has more
@@ -32,7 +31,7 @@ class Forwarded(Persistent):
 class AuditBatch(NamedTuple):
     """What is sent next, and how far each log is taken once that has arrived."""
 
-    entries: list[AuditEntry]
+    entries: list[KeptEntry]
     taken: dict[str, int]
 
 
@@ -47,12 +46,12 @@ class _Row(NamedTuple):
     time: float
     writer: str
     number: int
-    entry: AuditEntry
+    entry: KeptEntry
 
 
 def next_batch(root: Root, most: int, whole: bool) -> AuditBatch:
-    """The oldest entries that wait, in the order of each log, and between logs of their time. The first time, what is
-    in the record already waits only if it is sent as a `whole`."""
+    """The oldest that wait, in each log's order, between logs by time. The first time, what is in the record already
+    waits only if it is sent as a `whole`."""
     if PLACE not in root.system:
         root.system[PLACE] = Forwarded({} if whole else {writer: log.number for writer, log in _logs(root)})
     batch, size = AuditBatch([], {}), 0

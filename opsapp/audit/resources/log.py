@@ -1,9 +1,6 @@
-"""How audit entries are kept: a log a writer, the newest entries one by one, the older ones folded into blocks.
-
-A block holds 256 entries, packed, and is never changed again. A shelf holds 32 blocks and knows what is in them: how
-many entries of whom, what, on what, and from when to when; so a question over a million entries unpacks only the blocks
-that hold its answer. Nothing is taken out but by the retention, shelf by shelf from the oldest.
-"""
+"""How audit entries are kept: a log a writer, the newest one by one, the older ones in packed blocks of 256 that never
+change. A shelf holds 32 blocks and counts what is in them, so a question over a million entries unpacks only the
+blocks that hold its answer. Only the retention takes entries out, shelf by shelf from the oldest."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from typing import Any, NamedTuple
 from BTrees.LOBTree import LOBTree
 from persistent import Persistent
 
-from opsapp.audit.logic import AuditFilter
+from opsapp.audit.logic import AuditFilter, KeptEntry
 from opsapp.lib import chains
 from opsapp.tree.reading import ChildrenOf, is_sound
 
@@ -28,37 +25,43 @@ PAGE = 16
 UNREAD = "unreadable"
 ENTRY, SHELVES = "audit entry", "part of the audit record"  # what people call them
 
-AuditEntry = dict[str, Any]
-
 
 class Piece(NamedTuple):
-    """A run of entries of one writer, of which `size` are asked for. `load` gives them all, oldest first."""
+    """A run of one writer's entries, of which `size` are asked for. `load` gives them all, oldest first."""
 
     last: float
     number: int
     first: float
     size: int
-    load: Callable[[], list[AuditEntry]]
+    load: Callable[[], list[KeptEntry]]
 
 
 class Checked(NamedTuple):
-    """How many entries of a log are sound, whether all are, and the first that may not be (a block is one piece)."""
+    """How many entries are sound, whether all are, and the first that may not be (a block is one piece)."""
 
     sound: int
     valid: bool
     first_bad: str | None
 
 
-def lost(name: str, at: float) -> AuditEntry:
-    """In the place of an entry that cannot be read. It fits no link, so that the record is told as not whole."""
-    said: AuditEntry = {"id": name, "time": at, "action": UNREAD, "target": "", "result": UNREAD}
-    return said | dict.fromkeys(("username", "ip", "reason", "before", "after"))
+def lost(name: str, at: float) -> KeptEntry:
+    """For one that cannot be read. It fits no link, so that the record is told as not whole."""
+    return {
+        "id": name,
+        "time": at,
+        "username": None,
+        "ip": None,
+        "action": UNREAD,
+        "target": "",
+        "result": UNREAD,
+        "reason": None,
+        "before": None,
+        "after": None,
+    }
 
 
 class Kept(Persistent):
-    """One entry that is not folded yet."""
-
-    def __init__(self, values: AuditEntry):
+    def __init__(self, values: KeptEntry):
         self.values = values
 
 
@@ -67,16 +70,16 @@ class Block(Persistent):
 
     start: str | None = None
 
-    def __init__(self, entries: list[AuditEntry], start: str | None):
+    def __init__(self, entries: list[KeptEntry], start: str | None):
         self.start = start
         self.packed = zlib.compress(json.dumps(entries, default=str, separators=(",", ":")).encode())
 
-    def entries(self) -> list[AuditEntry]:
+    def entries(self) -> list[KeptEntry]:
         return json.loads(zlib.decompress(self.packed))
 
 
 class Index(Persistent):
-    """How many entries of each kind a block has: kind -> {block: entries}. Loaded only when it is asked."""
+    """kind -> {block: entries}. Loaded only when it is asked."""
 
     def __init__(self) -> None:
         self.counts: dict[Any, dict[Any, int]] = {}
@@ -94,7 +97,7 @@ class Shelf(Persistent):
         self.deeds = Index()  # (username, action) -> {block: entries}
         self.targets = Index()  # target -> {(block, username, action): entries}
 
-    def entries_of(self, n: int) -> list[AuditEntry]:
+    def entries_of(self, n: int) -> list[KeptEntry]:
         count, _, last, block = self.blocks[n]
         if is_sound(self, SHELVES, f"block {n}", block):
             return block.entries()
@@ -104,7 +107,7 @@ class Shelf(Persistent):
         block = self.blocks[n][3]
         return block.start if is_sound(self, SHELVES, f"block {n}", block) else ""
 
-    def add(self, entries: list[AuditEntry], start: str | None) -> None:
+    def add(self, entries: list[KeptEntry], start: str | None) -> None:
         place, times = len(self.blocks), [entry["time"] for entry in entries]
         for deed, count in Counter((entry["username"], entry["action"]) for entry in entries).items():
             self.deeds.add(deed, place, count)
@@ -114,7 +117,6 @@ class Shelf(Persistent):
         self.blocks += ((len(entries), min(times), max(times), Block(entries, start)),)
 
     def counts(self, wanted: AuditFilter) -> list[int]:
-        """How many entries asked for each block has, whatever their time."""
         sizes = [0] * len(self.blocks)
         if wanted.target:
             for (place, username, action), count in self.targets.counts.get(wanted.target, {}).items():
@@ -131,9 +133,8 @@ class Shelf(Persistent):
 
 
 class Log(Persistent):
-    """All entries of one writer, and the chain over them: `head` is the newest link, `tail_start` the one before the
-    first entry that is not folded. Entries up to `unlinked` are from before there was a key; those up to `retired` are
-    gone."""
+    """One writer's entries and the chain over them: `head` is the newest link, `tail_start` the one before the first
+    unfolded entry. Entries up to `unlinked` are from before there was a key; up to `retired` they are gone."""
 
     head: str | None = None
     tail_start: str | None = None
@@ -155,7 +156,7 @@ class Log(Persistent):
         """Of the newest entry."""
         return max(self.folded, self.tail.maxKey() if self.tail else 0)
 
-    def append(self, entry: AuditEntry, key: bytes = b"") -> None:
+    def append(self, entry: KeptEntry, key: bytes = b"") -> None:
         if key and self.head is None:
             self.begin_chain(key)
         number = self.number + 1
@@ -191,7 +192,7 @@ class Log(Persistent):
         self.folded = self.tail.maxKey()
         self.tail, self.tail_start = LOBTree(), self.head
 
-    def newest(self, after: int = 0) -> list[tuple[int, AuditEntry]]:
+    def newest(self, after: int = 0) -> list[tuple[int, KeptEntry]]:
         """What is not folded yet, by number; of numbers above `after`."""
         numbers = list(self.tail.keys(after + 1))
         whole = {number: kept.values for number, kept in ChildrenOf(self.tail, ENTRY).some_items(numbers)}
@@ -202,8 +203,8 @@ class Log(Persistent):
             entries.append((number, entry))
         return entries
 
-    def after(self, number: int) -> Iterator[tuple[int, AuditEntry]]:
-        """The entries with higher numbers, each with its own, oldest first; a block is unpacked when its turn comes."""
+    def after(self, number: int) -> Iterator[tuple[int, KeptEntry]]:
+        """Higher numbers, oldest first; a block is unpacked when its turn comes."""
         newest = self.shelves.maxKey() if self.shelves else 0
         first = newest - (self.folded - number) // (FOLD * SHELF) - 1
         shelves = dict(self.readable.some_items(list(self.shelves.keys(first)) if number < self.folded else ()))
@@ -219,7 +220,6 @@ class Log(Persistent):
         yield from self.newest(max(number, self.folded))
 
     def pieces(self, wanted: AuditFilter) -> Iterator[Piece]:
-        """Every piece that holds entries asked for, and how many."""
         since, until = wanted.since or 0, wanted.until or inf
         for number, shelf in self.readable.some_items(self.shelves.keys()):
             if max(last for _, _, last, _ in shelf.blocks) < since:
@@ -238,7 +238,7 @@ class Log(Persistent):
             yield Piece(max(times), 1 << 62, min(times), count, lambda: entries)
 
     def retire(self, before: float, key: bytes = b"") -> int:
-        """Drop what is older, whole shelves and at most a page of them; how many entries went."""
+        """Whole shelves and at most a page of them; how many entries went."""
         if key and self.head is None and (self.tail or self.shelves):
             self.begin_chain(key)
         dropped = 0
@@ -261,7 +261,6 @@ class Log(Persistent):
         return dropped
 
     def check(self, key: bytes) -> Checked:
-        """Make every link again."""
         if self.head is None or not chains.fits(key, self.signature, self.head, self.bounds()):
             return Checked(0, False, None)
         number, link, sound, before = self.retired, None, 0, None
@@ -278,7 +277,7 @@ class Log(Persistent):
             return Checked(sound - len(before or ()), False, before[0]["id"] if before else None)
         return Checked(sound, True, None)
 
-    def _segments(self) -> Iterator[tuple[str | None, list[AuditEntry]]]:
+    def _segments(self) -> Iterator[tuple[str | None, list[KeptEntry]]]:
         """The link before it, and the entries, of each block and of the tail."""
         for shelf in self.readable.some(self.shelves.keys()):
             for n in range(len(shelf.blocks)):
@@ -287,9 +286,9 @@ class Log(Persistent):
             yield self.tail_start, [entry for _, entry in self.newest()]
 
 
-def linked(key: bytes, previous: str, number: int, entry: AuditEntry) -> str:
+def linked(key: bytes, previous: str, number: int, entry: KeptEntry) -> str:
     return chains.link(key, previous, [number, entry])
 
 
-def asked_for(entries: list[AuditEntry], wanted: AuditFilter) -> int:
+def asked_for(entries: list[KeptEntry], wanted: AuditFilter) -> int:
     return sum(1 for entry in entries if wanted.is_in_time(entry["time"]) and wanted.matches(entry))

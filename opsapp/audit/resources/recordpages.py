@@ -1,4 +1,4 @@
-"""A page of the audit record, newest first, out of the pieces that every writer's log offers."""
+"""A page of the audit record, newest first, out of the pieces of every log."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from itertools import accumulate, dropwhile, islice
 from typing import Any
 
-from opsapp.audit.logic import AuditFilter
+from opsapp.audit.logic import AuditFilter, KeptEntry
 
-from .log import AuditEntry, Log, Piece
+from .log import Log, Piece
 
 
-def read(logs: list[Log], wanted: AuditFilter, last: str | None = None) -> tuple[list[AuditEntry], int]:
-    """A page of the entries asked for, and how many there are in all. With the id of the `last` entry of the page
-    before, it goes on after that one: what has come since has moved it back."""
+def read(logs: list[Log], wanted: AuditFilter, last: str | None = None) -> tuple[list[KeptEntry], int]:
+    """And how many there are in all. It goes on after the `last` entry of the page before: what has come since has
+    moved it back."""
     pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda row: row[:2], reverse=True)
     kept, offset = behind(pieces, wanted.offset - (last is not None))
     rows = islice(newest_first(kept, wanted), offset, None)
@@ -25,18 +25,16 @@ def read(logs: list[Log], wanted: AuditFilter, last: str | None = None) -> tuple
 
 
 def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:
-    """The pieces without those that lie before the page as a whole, and what is still to be skipped.
-
-    All entries of a piece rank before whatever is older than its first one; so it can be left out when everything that
-    may be as new as its first entry, itself included, fits into the offset.
-    """
+    """Without the pieces that lie before the page as a whole, and what is still to be skipped. All entries of a piece
+    rank before what is older than its first, so it goes when everything that may be as new as that, itself included,
+    fits into the offset."""
     sums = [0, *accumulate(piece.size for piece in pieces)]
     ends = [-piece.last for piece in pieces]
     kept = [piece for piece in pieces if sums[bisect_right(ends, -piece.first)] > offset]
     return kept, offset - (sums[-1] - sum(piece.size for piece in kept))
 
 
-def newest_first(pieces: list[Piece], wanted: AuditFilter) -> Iterator[AuditEntry]:
+def newest_first(pieces: list[Piece], wanted: AuditFilter) -> Iterator[KeptEntry]:
     """Unpacks a piece only when its newest entry may be next."""
     heap: list[tuple[float, int, int, int, Any]] = []
     for order, piece in enumerate(pieces):

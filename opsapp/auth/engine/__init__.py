@@ -1,4 +1,4 @@
-"""Operations on users that block or take turns, shared by the views and the command line; and the purge."""
+"""Operations on users, shared by the views and the command line; and the purge."""
 
 from opsapp.auth.logic.attempts import AttemptLimit
 from opsapp.auth.resources import count as count_attempts

@@ -1,4 +1,4 @@
-"""Making and changing users: the same rules for the API, the command line and the first start."""
+"""Making and changing users, by the same rules for the API, the command line and the first start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ log = logging.getLogger(__name__)
 def add_user(
     node: Node, username: str, role: str, password: str, *, disabled: bool = False, actor: Actor = SHELL
 ) -> UserShown:
-    """A new local user, described."""
     with refusals_noted(node, actor, "user.create", username):
         problems = {"username": username_problem(username), "password": password_problem(password, username)}
         _refuse(problems)
@@ -44,7 +43,6 @@ def change_user(
     disabled: bool | None = None,
     password: str | None = None,
 ) -> UserShown:
-    """Set what is given."""
     with refusals_noted(node, actor, "user.update", username):
         password_hash = None
         if password is not None:
@@ -68,7 +66,6 @@ def disable_user(node: Node, username: str, actor: Actor = SHELL) -> None:
 
 
 def unlock_user(node: Node, username: str, actor: Actor = SHELL) -> None:
-    """Forget the failed attempts to sign in as this user."""
     with refusals_noted(node, actor, "user.unlock", username):
         node.transact(_unlock, username, actor)
 
@@ -86,8 +83,7 @@ def list_users(node: Node) -> list[UserShown]:
 def change_own_password(
     node: Node, username: str, session_id: str, actor: Actor, *, current: str, new: str, end_keys: bool
 ) -> None:
-    """The present password proves who asks; the session that asks goes on, the user's others end, and with `end_keys`
-    the keys too."""
+    """The present one proves who asks; that session stays, the user's others end, with `end_keys` the keys too."""
     with refusals_noted(node, actor, "password.change", username):
         _refuse({"new": password_problem(new, username)})
         node.transact(_must_be_here, username)
@@ -130,7 +126,6 @@ def not_local(source: Source) -> Conflict:
 
 
 def _proof_of(root: Root, username: str) -> tuple[str | None, str | None]:
-    """The hash of the password; and for a user of the directory, who it is there."""
     user = resources.find_enabled(root, username)
     return (None, None) if user is None else (user.password_hash, user.entry_id)
 
@@ -205,8 +200,8 @@ def _add_first_admin(root: Root, password_hash: str) -> bool:
 
 
 def _tell(password: str, data: str | None) -> None:
-    """Keep the first password in a file beside the data that only the owner reads, and print it to a terminal.
-    What is not a terminal is a log, which others read and which is kept: it gets the name of the file only."""
+    """In a file beside the data, and on a terminal. What is not a terminal is a log, which others read: it gets the
+    name of the file only."""
     if data:
         path = Path(data).absolute() / "admin-password"
         path.unlink(missing_ok=True)

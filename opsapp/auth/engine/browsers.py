@@ -1,8 +1,5 @@
-"""Browsers that a user has signed in with before: others' attempts do not lock them out.
-
-A browser keeps a sealed cookie for each user that signed in there. Its attempts for that user are counted on the
-browser alone, with the same limits, so a stolen cookie gives no more tries than a new address would.
-"""
+"""Browsers that a user has signed in with before, by a sealed cookie. Attempts there are counted on the browser alone,
+with the same limits, so a stolen cookie gives no more tries than a new address would."""
 
 from __future__ import annotations
 
@@ -32,13 +29,11 @@ def held_of(cookies: Any) -> Held:
 
 
 def sealed_for(node: Node, username: str) -> tuple[str, int]:
-    """The cookie's value and life, for a browser in which this user has just signed in."""
     life = int(node.config[LoginSettings].known_browser_s)
     return node.registry[REGISTRY_KEY].seal(json.dumps([username, new_id(), node.clock.now() + life]), PURPOSE), life
 
 
 def known_browser(node: Node, held: Held, username: str) -> str | None:
-    """The id of the browser, where this user has signed in before."""
     sealed = dict(held).get(cookie_name(username))
     if sealed is None:
         return None

@@ -1,4 +1,4 @@
-"""Confirming a session: its user proves once more, with the password or a code, that it is really them."""
+"""A session's user proves once more, with the password or a code, that it is really them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .signin import now_of
 
 
 def confirm(node: Node, username: str, session_id: str, password: str | None, code: str | None, actor: Actor) -> int:
-    """Until when the session is confirmed now. Attempts are limited."""
     life = node.config[LoginSettings].confirm_s
     with refusals_noted(node, actor, "session.confirm", username):
         if password is not None:

@@ -1,8 +1,6 @@
-"""Signing in with a directory: the attempt is counted, the directory is asked in a lane of native threads outside of
-any transaction, and then a transaction opens the session.
-
-Nobody learns from the answer whether a name, a password or a role was missing; the audit record says it.
-"""
+"""Signing in with a directory: the attempt is counted, the directory is asked in a lane outside of any transaction,
+then a transaction opens the session. The answer never says whether name, password or role was missing; the audit
+record does."""
 
 from __future__ import annotations
 
@@ -42,8 +40,6 @@ class NotLetIn(Exception):
 
 
 class DirectoryAnswer(NamedTuple):
-    """What a directory says to a name and a password: a person, or why not."""
-
     person: DirectoryPerson | None
     role: str | None = None
     reason: str = ""
@@ -52,8 +48,7 @@ class DirectoryAnswer(NamedTuple):
 def sign_in(
     node: Node, username: str, password: str, client: Client, has_left: HasLeft = lambda: False
 ) -> LoggedIn | SecondStepDue:
-    """With a password: of a local user here, of anybody else in the directory, if there is one. A local user's name is
-    never asked for there."""
+    """A local user's name is never asked for in the directory."""
     name = asked_name(username) if node.config[LdapSettings].enabled else None
     if name is None or node.transact(_is_local, name):
         return signin.sign_in(node, username, password, client, has_left)
@@ -85,7 +80,7 @@ def _sign_in(node: Node, name: str, password: str, client: Client, has_left: Has
 
 
 def _must_answer(node: Node) -> None:
-    """Who comes while it is known to be silent waits for nothing, and it counts as no attempt."""
+    """While it is known to be silent nobody waits, and no attempt is counted."""
     if state_of(node).is_known_silent(node.clock.monotonic()):
         raise DirectoryUnreachable
 
@@ -132,7 +127,6 @@ def subject_in(settings: LdapSettings, entry_id: str) -> str:
 
 
 def knows_password(node: Node, whose: Whose, entry_id: str | None, password: str) -> bool:
-    """Whether somebody who is signed in proves it once more."""
     wanted = bytes.fromhex(entry_id or "")
     _must_answer(node)
     with state_of(node).admitted(whose):
@@ -183,7 +177,7 @@ def visited(
 
 
 def bind_password_of(node: Node, settings: LdapSettings) -> str | None:
-    """The service's own password there: as it stands in the file, or the secret that is named there."""
+    """As it stands in the file, or the secret that is named there."""
     said = settings.bind_password
     if said is None or not places(said):
         return said

@@ -1,9 +1,6 @@
-"""What is asked of the directory while nobody signs in: every few seconds whether it answers, and every hour whether
-its users are still there and have their role.
-
-An error takes nothing from anybody, and neither does an answer that says too much: a directory that shows nobody at
-all, or in which nobody has a role any more, was changed or hides its people from the service.
-"""
+"""Every few seconds: whether the directory answers. Every hour: whether its users are still there and have their role.
+An error takes nothing from anybody, nor does a directory that shows nobody, or nobody with a role: it was changed or
+hides its people."""
 
 from __future__ import annotations
 
@@ -32,8 +29,7 @@ Row = TypeVar("Row")
 
 
 class KnownUser(NamedTuple):
-    """A user of the directory, as one was when the check began. Another `generation` or sign-in: it is not the same
-    any more."""
+    """As one was when the check began. Another `generation` or sign-in: it is not the same any more."""
 
     username: str
     entry_id: str
@@ -42,8 +38,6 @@ class KnownUser(NamedTuple):
 
 
 class RoleVerdict(NamedTuple):
-    """What the directory says of somebody: the role there, None without one."""
-
     known: KnownUser
     role: str | None
 
@@ -76,7 +70,7 @@ def look(node: Node) -> bool:
 
 
 def check(node: Node) -> bool:
-    """All users of the directory, once. Only what lowers somebody is done: a higher role comes with a sign-in."""
+    """Only what lowers somebody is done: a higher role comes with a sign-in."""
     settings, state = node.config[LdapSettings], state_of(node)
     state.check_failed = True
     known = node.transact(_known) if settings.enabled else []
@@ -147,7 +141,6 @@ def _judge(root: Root, verdicts: list[RoleVerdict]) -> None:
 
 
 def directory_trouble(node: Node) -> str | None:
-    """What is wrong with the directory, as far as this node knows."""
     settings, state = node.config[LdapSettings], state_of(node)
     if not settings.enabled:
         return None

@@ -1,4 +1,4 @@
-"""What this node knows of the directory: whether it answered when it was asked last, and how many ask it now."""
+"""Whether the directory answered this node last, and how many ask it now."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class DirectoryBusy(Unavailable):
 
 
 class DirectoryState:
-    """`trouble`: why it gave no answer, empty while it answers. `unbelieved`: what
-    the last check could not believe."""
+    """`trouble`: why it gave no answer. `unbelieved`: what the last check could not believe."""
 
     def __init__(self) -> None:
         self.trouble = ""
@@ -77,7 +76,7 @@ class DirectoryState:
 
     @contextmanager
     def admitted(self, whose: Whose) -> Iterator[None]:
-        """DirectoryBusy where too many of this group ask: known browsers and sessions do not wait behind the others."""
+        """DirectoryBusy: known browsers and sessions do not wait behind other groups."""
         with self._lock:
             if self._under_way[whose.group] >= MOST_OF_A_GROUP:
                 raise DirectoryBusy

@@ -1,8 +1,5 @@
-"""Who is known elsewhere comes in: by an identity provider, or by a directory. The user here is found by its subject,
-made when there is none, and has the role that was given there.
-
-Must not: ask anybody (`provider`, `ldapclient`).
-"""
+"""Who is known elsewhere comes in: found by its subject, made when there is none, with the role given there. Must not:
+ask anybody (`provider`, `ldapclient`)."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from .signin import Client, now_of, open_session
 
 
 class Arrival(NamedTuple):
-    """Somebody who was let in elsewhere. `claims` tell what a new user is called; `entry_id`: in a directory."""
+    """`claims` tell what a new user is called; `entry_id`: in a directory."""
 
     source: Source
     subject: str
@@ -32,8 +29,7 @@ class Arrival(NamedTuple):
 
 
 def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn | SecondStepDue | Problem:
-    """A session, or the second step; or why there is none, answered and not raised where what it changed has to be
-    committed."""
+    """A session, or the second step; or why there is none: answered where what it changed has to be committed."""
     role, user = arrival.role, federation.find_subject(root, arrival.subject)
     if role is None:
         if user is not None:
@@ -57,8 +53,7 @@ def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn
 
 
 def lower(root: Root, user: resources.User, wanted: resources.AccountChange, actor: Actor = SHELL) -> Conflict | None:
-    """The role was taken away there, or is a lower one: sessions and keys end. The record of the last admin stays as it
-    is, and the answer says so; signed out he is all the same."""
+    """Sessions and keys end. The record of the last admin stays, and the answer says so."""
     if user.disabled:
         return None
     resources.end_sessions(root, user)
@@ -79,7 +74,7 @@ def _change(root: Root, user: resources.User, wanted: resources.AccountChange, a
 
 
 def _make(root: Root, arrival: Arrival, role: str, client: Client) -> resources.User:
-    """A user for somebody who comes for the first time. A name that exists is never adopted."""
+    """A name that exists is never adopted."""
     name = username_for(dict(arrival.claims), lambda username: username in resources.users_of(root))
     user = resources.create(root, name, role, "", now_of(root), source=arrival.source)
     federation.bind_subject(root, user, arrival.subject)

@@ -1,4 +1,4 @@
-"""Inviting somebody, and becoming a user by an invitation: the link proves who comes, and it works once."""
+"""Inviting somebody, and becoming a user by the link, once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from .signin import Client, now_of, open_session
 
 
 def make(root: Root, wanted: InvitationRecord, actor: Actor) -> InvitationMade:
-    """A new one, with the link that is shown this once."""
     if wanted.username in resources.users_of(root):
         raise Conflict("There is a user of this name already.", code="user_exists")
     now, life = now_of(root), node_of(root).config[LoginSettings].invitation_s
@@ -50,7 +49,7 @@ def _open(root: Root, token: str) -> Invitation:
 
 
 def accept_invitation(node: Node, token: str, password: str, client: Client) -> LoggedIn:
-    """The session of the new user, who has chosen the password. Attempts are limited as those of signing in are."""
+    """Attempts are limited as those of signing in are."""
     counters, nobody = login_counters(node, client.ip, ""), Actor(None, client.ip)
     with hashing_of(node).admitted(turn_of(counters)), refusals_noted(node, nobody, "invitation.use", ""):
         count_attempt(node, counters)

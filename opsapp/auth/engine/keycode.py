@@ -1,8 +1,5 @@
-"""API keys as code (see `opsapp.runtime.ascode`): by whom and by name, never with the key itself.
-
-Nobody makes a key for somebody else, by a document neither: it would act in that person's name. Whose key is not there
-makes it; what a document does is to say which there are, and to end the others.
-"""
+"""API keys as code, by whom and by name, never the key itself. Nobody makes a key for somebody else, since it would act
+in that name: a document says which there are, and ends the others."""
 
 from __future__ import annotations
 

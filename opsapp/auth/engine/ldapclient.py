@@ -1,8 +1,6 @@
-"""Talking to a directory: who somebody is, in which groups, and whether a password is theirs.
-
-Everything here blocks, and runs in a lane of its own. `ldap3` does the protocol. Here are: one time-out for all of a
-visit, the names in the certificate by the standard library, and what may be made of an answer. Referrals lead nowhere.
-"""
+"""Asking a directory who somebody is, in which groups, and whether a password is theirs. Blocks: runs in a lane of its
+own. Beside `ldap3`: one time-out for a whole visit, names of certificates by the standard library. Referrals lead
+nowhere."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ class DirectorySilent(Exception):
 
 
 class PersonUnclear(Exception):
-    """The directory answers, and what it says of this one person cannot be used. Says why, for the audit record."""
+    """What it says of this one person cannot be used: why, for the audit record."""
 
 
 class DirectoryEntry(NamedTuple):
@@ -57,8 +55,6 @@ class DirectoryEntry(NamedTuple):
 
 
 class DirectoryPerson(NamedTuple):
-    """An entry that the filter for users has found."""
-
     dn: str
     id: bytes
     name: str
@@ -66,8 +62,6 @@ class DirectoryPerson(NamedTuple):
 
 
 class Visit:
-    """One connection, open as long as it is entered; DirectorySilent for whatever goes wrong in it."""
-
     def __init__(self, settings: LdapSettings, password: str | None, seconds: float | None = None):
         self.settings = settings
         self._password = password
@@ -119,7 +113,7 @@ class Visit:
                 raise DirectorySilent(f"it does not let the service itself in as {name} ({self._said()})")
 
     def is_password(self, dn: str, password: str) -> bool:
-        """An empty one is nobody's: a directory takes it for no attempt at all, and says yes (RFC 4513, 5.1.2)."""
+        """A directory takes an empty one for no attempt, and says yes (RFC 4513, 5.1.2)."""
         if not dn or not password:
             return False
         with plainly_said():
@@ -151,11 +145,9 @@ class Visit:
         return str((self._link.result or {}).get("description", "nothing"))
 
     def look(self) -> None:
-        """That the base is there; DirectorySilent where it cannot be seen."""
         self._search(self.settings.base, "(objectClass=*)", (), scope="BASE")
 
     def people(self, username: str) -> list[DirectoryPerson]:
-        """Whom the filter finds; two where there are more than one."""
         return self._people(filled(self.settings.user_filter, {USERNAME: username}), 2)
 
     def people_of(self, ids: Iterable[bytes]) -> list[DirectoryPerson]:
@@ -195,7 +187,6 @@ class Visit:
         return normal_dns(known)
 
     def _around(self, dn: str, name: str) -> Iterator[str]:
-        """The groups that this group is in."""
         yield from self._searched(dn, name)
         named = self.settings.member_of
         if named:
@@ -255,7 +246,6 @@ def plainly_said() -> Iterator[None]:
 
 
 def connection_to(settings: LdapSettings, password: str | None, seconds: float) -> Connection:
-    """Not open yet."""
     from ldap3 import IP_V4_PREFERRED, NONE, Connection, Server
 
     place = place_of(settings.uri or "")
@@ -279,7 +269,7 @@ def _tls(settings: LdapSettings, place: DirectoryPlace) -> Any:
     from ldap3 import Tls
 
     class Verified(Tls):
-        """By the standard library, names included: ldap3 compares those with a copy of what Python 3.7 did."""
+        """ldap3 compares names with a copy of what Python 3.7 did; this is the standard library."""
 
         def wrap_socket(self, connection: Any, do_handshake: bool = False) -> None:
             context = ssl.create_default_context(cafile=settings.ca_file or None)

@@ -1,4 +1,4 @@
-"""The limits on attempts: the counters of an attempt, and the answer when one of them is locked."""
+"""The counters of an attempt, and the answer when one is locked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Counters = list[tuple[str, AttemptLimit]]
 
 
 def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Counters:
-    """By address, and by username so that many addresses do not help. A name that nobody can have needs no counter. A
-    browser that this user has signed in with before has one of its own: what others try does not count there."""
+    """By address, and by username so that many addresses do not help. A known browser has one of its own: what others
+    try does not count there."""
     settings = node.config[LoginSettings]
     by_ip = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
     by_name = AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s)
@@ -34,14 +34,12 @@ def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Count
 
 
 def proof_counters(node: Node, username: str) -> Counters:
-    """For somebody signed in who proves himself once more (the present password, a code)."""
     settings = node.config[LoginSettings]
     return [("proof:" + username, AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s))]
 
 
 def count_ticket(node: Node, root: Root, username: str) -> None:
-    """One more stream ticket of this user; TooMany when there were too many in the last minute. What is refused is not
-    written."""
+    """TooMany when there were too many in the last minute; that one is not written."""
     most = node.config[LoginSettings].tickets_per_user
     limit = AttemptLimit(most, TICKETS_S, TICKETS_S)
     locked = resources.count(root, [("ticket:" + username, limit)], node.clock.now())
@@ -51,20 +49,18 @@ def count_ticket(node: Node, root: Root, username: str) -> None:
 
 
 def count_attempt(node: Node, counters: Counters) -> None:
-    """One attempt; TooMany when it is one too many."""
     locked = in_turn(node, resources.count, counters, node.clock.now(), whose=turn_of(counters))
     if locked:
         raise too_many(locked)
 
 
 def in_turn(node: Node, fn: Any, *values: Any, whose: Whose = NOBODY) -> Any:
-    """A transaction on counters: this node's take turns, so that a burst does not drown in its own conflicts."""
+    """This node's transactions on counters take turns, so that a burst does not drown in its own conflicts."""
     return node.lane("attempts", 1).run_for(whose, node.transact, fn, *values)
 
 
 def turn_of(counters: Counters) -> Whose:
-    """In whose turn an attempt is made: known browsers and people who are signed in do not wait behind a storm of
-    attempts from unknown addresses."""
+    """Known browsers and signed-in people do not wait behind a storm from unknown addresses."""
     first, _ = counters[0]
     return Whose(first.partition(":")[0], first)
 

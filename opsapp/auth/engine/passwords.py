@@ -1,4 +1,4 @@
-"""Password hashes: argon2id, in a lane of its own, so that neither the hub nor a transaction waits for one."""
+"""Password hashes: argon2id, in a lane of its own, so that neither the hub nor a transaction waits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEY = "opsapp.auth.hashing"
 
 
 class HashingBusy(Unavailable):
-    """So many passwords wait to be checked that this one would wait too long. Nothing was counted."""
+    """This one would wait too long. Nothing was counted."""
 
     code = "sign_in_busy"
 
@@ -39,13 +39,11 @@ class HashingBusy(Unavailable):
 
 
 class ClientLeft(Unavailable):
-    """Nobody waits for this answer any more."""
-
     code = "client_left"
 
 
 class Hashing:
-    """How many checks of passwords each group has under way, and what one costs lately. One per node."""
+    """Checks under way by group, and what one costs lately. One per node."""
 
     def __init__(self) -> None:
         self._under_way: Counter[str] = Counter()
@@ -54,7 +52,7 @@ class Hashing:
 
     @contextmanager
     def admitted(self, whose: Whose) -> Iterator[None]:
-        """HashingBusy where too many of this group wait: known browsers and sessions never wait behind the others."""
+        """HashingBusy: known browsers and sessions never wait behind other groups."""
         with self._lock:
             wait = self._under_way[whose.group] * self.cost / THREADS
             if wait > MOST_WAIT_S:
@@ -82,15 +80,14 @@ def hash_password(node: Node, password: str) -> str:
 def verify_password(
     node: Node, whose: Whose, password_hash: str | None, password: str, has_left: Callable[[], bool]
 ) -> bool:
-    """Takes the same time for an unknown user (None or empty) as for a wrong password. ClientLeft where whoever asked
-    has gone before it was his turn."""
+    """Takes the same time for an unknown user (None or empty). ClientLeft where the asker has gone before his turn."""
     return node.lane("passwords", THREADS).run_for(
         whose, _verify_for, hashing_of(node), has_left, password_hash, password
     )
 
 
 def placeholder_hash() -> str:
-    """No password's: chance, written as HASHER writes a hash. To check one against it takes as long as against any."""
+    """No password's: to check against it takes as long as against any."""
     salt, digest = (b64encode(secrets.token_bytes(size)).rstrip(b"=").decode() for size in (16, 32))
     cost = f"m={HASHER.memory_cost},t={HASHER.time_cost},p={HASHER.parallelism}"
     return f"$argon2id$v={ARGON2_VERSION}${cost}${salt}${digest}"

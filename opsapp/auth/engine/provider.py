@@ -1,9 +1,5 @@
-"""Talking to the identity provider: discovery, the address to send a browser to, the code for an identity.
-
-Everything here blocks and runs in a lane of its own. `oic` does the protocol; what it leaves out is checked here:
-the nonce, that the signature is one (it lets `none` pass), that its key is the provider's, and errors that it returns
-as if they were answers.
-"""
+"""Asking the identity provider. Blocks: runs in a lane of its own. Beside `oic`: checks of the nonce, that there is a
+signature (it lets `none` pass), that its key is the provider's, and errors that it returns as answers."""
 
 from __future__ import annotations
 
@@ -36,13 +32,11 @@ class ProviderRefused(Exception):
 
 
 class ProviderSilent(Malformed):
-    """It was asked and has not answered."""
-
     code = "provider_error"
 
 
 def discover(settings: OidcSettings) -> str:
-    """The provider's own description, as JSON text; empty when it does not answer, or says what cannot be."""
+    """As JSON text; empty when it does not answer, or says what cannot be."""
     try:
         client = _client(settings, None)
     except Exception as problem:  # noqa: BLE001 - whatever oic makes of an answer
@@ -73,7 +67,7 @@ def authorization_address(settings: OidcSettings, description: str, state: str, 
 
 
 def identify(settings: OidcSettings, description: str, state: str, code: str, verifier: str, nonce: str) -> JsonObject:
-    """The claims of who signed in there; Malformed when anything about the answer is not as it must be."""
+    """The claims of who signed in; Malformed when anything is not as it must be."""
     from requests import RequestException
 
     try:
@@ -87,7 +81,7 @@ def identify(settings: OidcSettings, description: str, state: str, code: str, ve
 
 
 def takes_tokens(settings: OidcSettings, description: str) -> bool:
-    """Whether it says anything at all where it is asked for tokens; that this is no sound request it may say too."""
+    """It may say that this is no sound request."""
     try:
         client = _client(settings, description)
         client.http_request(client.token_endpoint or "", method="POST", data={"grant_type": "authorization_code"})
@@ -149,8 +143,8 @@ def _authentication(client: Client, settings: OidcSettings) -> str:
 
 
 def check(token: Any, issuer: str, client_id: str, nonce: str, now: int) -> None:
-    """What must be true of an id_token whose signature oic has seen. `now` is by the clock that oic judges by: it lets
-    `SKEW_S` pass at both ends, and at the end nothing is let pass here."""
+    """Of an id_token whose signature oic has seen. oic lets `SKEW_S` pass at both ends; at the end nothing is let pass
+    here."""
     from oic.oic.message import IdToken
 
     if not isinstance(token, IdToken):

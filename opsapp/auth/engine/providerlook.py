@@ -1,7 +1,5 @@
-"""Whether the identity provider answers: it is asked every few seconds, and each sign-in says what it met.
-
-Must not: let a sign-in wait, or decide about one.
-"""
+"""Whether the identity provider answers: every few seconds, and by each sign-in. Must not: let a sign-in wait, or
+decide about one."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def look(node: Node) -> bool:
 
 
 def _ask(node: Node, settings: OidcSettings) -> None:
-    """Where it gave no tokens it is asked for some, too. Only an answer takes the place of what it said before."""
+    """Where it gave no tokens it is asked for some, too. Only an answer replaces what it said before."""
     state, text = known_of(node), provider.discover(settings)
     state.note(DESCRIPTION, answers=bool(text))
     if not text:
@@ -40,7 +38,6 @@ def _ask(node: Node, settings: OidcSettings) -> None:
 
 
 def provider_trouble(node: Node) -> str | None:
-    """Why nobody can sign in with the identity provider, as far as this node knows."""
     silent = known_of(node).silent
     if not silent:
         return None

@@ -1,4 +1,4 @@
-"""What this node knows of the identity provider: which of its addresses gave no answer when it was asked last."""
+"""Which addresses of the identity provider gave this node no answer last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KEY = "opsapp.oidc_silent"
 
 
 class ProviderState:
-    """`silent`: what it did not answer for. Written from the threads that ask it, one word at a time."""
+    """Written from the threads that ask, one word at a time."""
 
     def __init__(self) -> None:
         self.silent: set[str] = set()

@@ -1,5 +1,4 @@
-"""The purge of what has expired (sessions, counters, tickets, partial tokens, invitations), every five minutes, on one
-node."""
+"""The purge of what has expired, every five minutes, on one node."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ def start(node: Node) -> None:
 
 
 def purge(node: Node) -> bool:
-    """One page of expired sessions, and all else that is over, page by page; whether there is more to do."""
+    """Page by page; whether there is more."""
     pages = (
         resources.purge_attempts,
         resources.purge_partials,

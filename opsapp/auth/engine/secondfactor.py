@@ -40,7 +40,7 @@ def begin(node: Node, username: str) -> TotpBegun:
 
 
 def _picture(text: str) -> str:
-    """An SVG that stands in a page as well as in a file of its own, and is readable on a dark page too."""
+    """An SVG for a page and for a file of its own, readable on a dark page too."""
     import segno  # it costs every start more than this picture costs the few who ask for one
 
     written = io.BytesIO()
@@ -58,7 +58,7 @@ def _keep_pending(root: Root, username: str, secret: str) -> None:
 
 
 def confirm(node: Node, username: str, code: str, actor: Actor) -> RecoveryCodes:
-    """Turn it on, with a code of the pending secret; the recovery codes, which are shown this once."""
+    """With a code of the pending secret; the recovery codes are shown this once."""
     with refusals_noted(node, actor, "totp.enable", username):
         count_attempt(node, proof_counters(node, username))
         codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
@@ -67,7 +67,7 @@ def confirm(node: Node, username: str, code: str, actor: Actor) -> RecoveryCodes
 
 
 def _recovery_code() -> str:
-    """120 random bits in groups of four: too many to be guessed, and so a plain hash of them is enough."""
+    """120 random bits: too many to be guessed, so a plain hash is enough."""
     text = base64.b32encode(secrets.token_bytes(15)).decode().lower()
     return "-".join(text[n : n + 4] for n in range(0, 24, 4))
 
@@ -85,7 +85,6 @@ def _enable(root: Root, username: str, code: str, recovery: list[str], actor: Ac
 
 
 def disable(node: Node, username: str, password: str, actor: Actor) -> None:
-    """The user himself turns it off, and proves with the password that it is him."""
     with refusals_noted(node, actor, "totp.disable", username):
         prove(node, username, password, "password")
         node.transact(_disable, username, actor)
@@ -100,13 +99,13 @@ def _disable(root: Root, username: str, actor: Actor) -> None:
 
 
 def reset(root: Root, username: str, actor: Actor) -> None:
-    """An admin turns it off for somebody who has lost it; the sessions end, in case somebody else has found it."""
+    """An admin does it for who has lost it; the sessions end, in case somebody else has found it."""
     _disable(root, username, actor)
     resources.end_sessions(root, user_of(root, username))
 
 
 def accepted_step(secret: str, code: str, now: float, last_step: int) -> int | None:
-    """The time step of this code: the present one or a neighbour, and newer than the last that was accepted."""
+    """The present time step or a neighbour, newer than the last that was accepted."""
     totp = pyotp.TOTP(secret)
     present = int(now) // STEP_S
     for step in (present - 1, present, present + 1):
@@ -116,15 +115,13 @@ def accepted_step(secret: str, code: str, now: float, last_step: int) -> int | N
 
 
 class FailedSecondStep(NamedTuple):
-    """A second step that was not one, or the seconds that it is locked out."""
-
     username: str
     reason: str
     locked: int = 0
 
 
 def second_step(node: Node, token: str, code: str, client: Client) -> LoggedIn:
-    """The session for a partial token and a code; what a wrong code costs is committed whatever is answered."""
+    """What a wrong code costs is committed whatever is answered."""
     whose, life = Whose("totp", client.ip), node.config[LoginSettings].session_s
     outcome = in_turn(node, _second_step, token, code, client, life, whose=whose)
     if isinstance(outcome, FailedSecondStep):

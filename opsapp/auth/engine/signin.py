@@ -1,4 +1,4 @@
-"""Signing in with a password: count the attempt, check the password outside any transaction, open the session."""
+"""Signing in with a password: count the attempt, check outside any transaction, open the session."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ class Client(NamedTuple):
 
 
 class BegunAttempt(NamedTuple):
-    """An attempt that was counted: the seconds it is locked out, or whose password is to be checked."""
-
     locked: int
     password_hash: str | None
 
@@ -37,11 +35,8 @@ class BegunAttempt(NamedTuple):
 def sign_in(
     node: Node, username: str, password: str, client: Client, has_left: Callable[[], bool] = lambda: False
 ) -> LoggedIn | SecondStepDue:
-    """A session's token, role and username, or a partial token where the second factor is on.
-
-    Otherwise TooMany, Unauthenticated or HashingBusy. It takes the same time whether the user exists or not.
-    `has_left`: whether the client has gone; its password is not hashed then.
-    """
+    """A session, or a partial token where the second factor is on; else TooMany, Unauthenticated or HashingBusy, after
+    the same time whether the user exists or not. `has_left`: nothing is hashed for a client that has gone."""
     counters = login_counters(node, client.ip, username, client.held)
     with hashing_of(node).admitted(turn_of(counters)):
         return _sign_in(node, username, password, client, counters, has_left)
@@ -76,7 +71,7 @@ def _begin(root: Root, counters: Counters, username: str) -> BegunAttempt:
 def _open(
     root: Root, username: str, password_hash: str, client: Client, life: float
 ) -> LoggedIn | SecondStepDue | None:
-    """The session, unless the user was disabled or given another password while the given one was checked."""
+    """Not if the user was disabled or got another password meanwhile."""
     user = resources.find_enabled(root, username)
     if user is None or user.password_hash != password_hash:
         return None
@@ -92,7 +87,7 @@ def open_session(root: Root, username: str, client: Client, life: float) -> Logg
 
 
 def login_refused(node: Node, username: str, client: Client, reason: str, action: str = "login") -> None:
-    """In the audit record. What nobody can be called is left out: it may be a password in the wrong field."""
+    """What nobody can be called is left out: it may be a password in the wrong field."""
     name = None if username_problem(username) else username
     refused(node, Actor(name, client.ip), action, name or "", reason)
 

@@ -1,8 +1,6 @@
-"""Single sign-on: a flow begins with a sealed cookie and ends, once, with a session of the user behind the subject.
-
-The flow's secrets (state, nonce, PKCE verifier) travel in the browser's cookie, sealed with the master key: that binds
-them to the browser, and many unfinished flows cannot fill the store. Only states that came back are remembered.
-"""
+"""Single sign-on: a flow begins with a sealed cookie and ends, once, with a session. Its secrets (state, nonce, PKCE
+verifier) are in the cookie: that binds them to the browser, and unfinished flows cannot fill the store. Only states
+that came back are remembered."""
 
 from __future__ import annotations
 
@@ -40,8 +38,6 @@ AT_ONCE, MOST_WAITING = 8, 16  # of those who come back from the provider
 
 
 class Description(NamedTuple):
-    """What the provider said of itself; an empty text is no answer."""
-
     issuer: str | None
     until: float
     text: str
@@ -76,7 +72,6 @@ def begin(node: Node) -> tuple[str, str, str]:
 
 
 def described(node: Node, settings: OidcSettings) -> str:
-    """The provider's description, asked for anew every few minutes."""
     text = _describing(node).run(_describe, node, settings)
     if not text:
         raise provider.unreachable()
@@ -88,7 +83,7 @@ def _describing(node: Node) -> Lane:
 
 
 def _describe(node: Node, settings: OidcSettings) -> str:
-    """In the lane: one asks, and whoever waited in line takes what that one was told, also that nobody answered."""
+    """In the lane: one asks, and who waited takes what that one was told."""
     known = node.registry.get(DESCRIPTION)
     if known is not None and known.issuer == settings.issuer and node.clock.monotonic() < known.until:
         return known.text
@@ -104,7 +99,7 @@ def keep_description(node: Node, settings: OidcSettings, text: str) -> None:
 
 
 def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> LoggedIn:
-    """The session of the user that the provider names. Each flow ends once, with success or without."""
+    """Each flow ends once, with success or without."""
     settings, lane = settings_of(node), node.lane("oidc", AT_ONCE)
     if lane.waiting() >= MOST_WAITING:  # the flow is not used up: the browser may come back with it
         raise Unavailable("The identity provider is slow. Try again.", code="provider_slow", retry_after=5)
@@ -139,7 +134,7 @@ def _bad_state() -> Malformed:
 
 
 def _opened(node: Node, sealed: str, state: str) -> Flow:
-    """The flow that this browser began, if the provider sends it back with the state that it was begun with."""
+    """The flow that this browser began, if the state is the same."""
     try:
         flow = Flow(*json.loads(node.registry[REGISTRY_KEY].open(sealed, PURPOSE)))
     except (Unavailable, ValueError, TypeError):
@@ -152,7 +147,6 @@ def _opened(node: Node, sealed: str, state: str) -> Flow:
 def _enter(
     root: Root, claims: dict[str, Any], settings: OidcSettings, client: Client, life: float
 ) -> LoggedIn | SecondStepDue | Problem:
-    """A session; or why there is none."""
     role = mapped_role(values_at(claims, settings.role_claim), asdict(settings.role_map))
     subject = federation.subject_of(claims["iss"], claims["sub"])
     return federated.enter(root, Arrival("oidc", subject, role, claims), client, life)

@@ -1,6 +1,5 @@
-"""Users as code (see `opsapp.runtime.ascode`), by username. No document says a password: who is not there is invited,
-and the link is shown this once to who applies it. An invitation that is open counts as its user.
-"""
+"""Users as code, by username. No document says a password: who is not there is invited, and the link is shown this once
+to who applies it. An open invitation counts as its user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many attempts are too many: a sliding window, then a lock that further tries do not lengthen."""
+"""A sliding window of attempts, then a lock that further tries do not lengthen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Limit = AttemptLimit  # stores that were written before it was renamed know it b
 
 
 class Counted(NamedTuple):
-    """What is known of one address or name: when it tried, and until when it is locked."""
+    """Of one address or name: when it tried, until when it is locked."""
 
     times: tuple[float, ...] = ()
     locked_until: float = 0.0
@@ -40,5 +40,4 @@ def attempt(counted: Counted, limit: AttemptLimit, now: float) -> Counted:
 
 
 def is_over(counted: Counted, limit: AttemptLimit, now: float) -> bool:
-    """Whether nothing of it matters any more."""
     return not remaining(counted, now) and all(at <= now - limit.window_s for at in counted.times)

@@ -1,4 +1,4 @@
-"""What an identity provider's claims mean here: the role, and the name that a new user gets."""
+"""What an identity provider's claims mean here: the role, and a new user's name."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ LONGEST = 64
 
 
 def values_at(claims: JsonObject, path: str) -> list[str]:
-    """The values of a claim, which may be one or a list. A dotted path leads into objects; a name that has dots of its
-    own (a URL) is found as it is."""
+    """One or a list. A dotted path leads into objects; a name with dots of its own (a URL) is found as it is."""
     claim: Any = claims
     for step in (path,) if path in claims else path.split("."):
         claim = claim.get(step) if isinstance(claim, Mapping) else None
@@ -23,12 +22,10 @@ def values_at(claims: JsonObject, path: str) -> list[str]:
 
 
 def mapped_role(values: list[str], role_map: Mapping[str, str | None]) -> str | None:
-    """The highest role that one of the values stands for."""
     return next((role for role in HIGHEST_FIRST if role_map.get(role) is not None and role_map[role] in values), None)
 
 
 def username_for(claims: JsonObject, is_taken: Callable[[str], bool]) -> str:
-    """A name that nobody has, as near as possible to what the provider calls the person."""
     names = (claims.get(claim) for claim in ("preferred_username", "email", "sub"))
     name = next((clean for clean in (_clean(claim) for claim in names) if clean), "user")
     candidate, n = name, 1

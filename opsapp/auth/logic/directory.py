@@ -1,7 +1,4 @@
-"""What a directory's names and filters mean: escaping, places of a template, the form in which DNs are compared.
-
-Must not: talk to a directory (`engine.ldapclient`).
-"""
+"""A directory's names and filters: escaping, places of a template, DNs as they are compared."""
 
 from __future__ import annotations
 
@@ -45,8 +42,8 @@ def place_of(uri: str) -> DirectoryPlace:
 
 
 def asked_name(typed: str) -> str | None:
-    """As what the directory is asked for somebody: directories do not tell letters by their case, and one name must
-    have one counter of attempts. None for what nobody can be called."""
+    """Directories do not tell letters by their case, and one name must have one counter. None for what nobody can be
+    called."""
     name = typed.lower()
     return None if username_problem(name) else name
 
@@ -58,7 +55,6 @@ def escaped(value: str | bytes) -> str:
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """A filter, in one pass: what a value brings is no place again."""
     return PLACES.sub(lambda match: escaped(values[match[1]]), template)
 
 
@@ -68,13 +64,12 @@ def of_anybody(template: str) -> str:
 
 
 def of_ids(template: str, attribute: str, ids: Iterable[bytes]) -> str:
-    """Those of these ids whom the filter lets in."""
     wanted = "".join(f"({attribute}={escaped(value)})" for value in ids)
     return f"(&{of_anybody(template)}(|{wanted}))"
 
 
 def filter_problem(template: str, needs: frozenset[str], knows: frozenset[str]) -> str | None:
-    """What is wrong with a filter that has places, as far as it can be seen without the directory."""
+    """As far as it can be seen without the directory."""
     given = set(PLACES.findall(template))
     if given - knows:
         return "may have the places " + " and ".join("{" + name + "}" for name in sorted(knows))
@@ -139,5 +134,4 @@ def normal_dns(dns: Iterable[str]) -> frozenset[NormalDn]:
 
 
 def role_of(groups: frozenset[NormalDn], role_map: Mapping[str, Iterable[str]]) -> str | None:
-    """The highest role that one of the groups stands for."""
     return next((role for role in HIGHEST_FIRST if groups & normal_dns(role_map[role])), None)

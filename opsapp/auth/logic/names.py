@@ -25,7 +25,6 @@ def common_passwords() -> frozenset[str]:
 
 
 def password_problem(password: str, username: str) -> str | None:
-    """What is wrong with a new password, or None."""
     if not SHORTEST <= len(password) <= LONGEST:
         return f"must have {SHORTEST} to {LONGEST} characters"
     if password.casefold() == username.casefold():

@@ -1,4 +1,4 @@
-"""What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
+"""What is stored of users. Passwords, tokens and codes are here only as hashes, or sealed."""
 
 from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
 from .invitations import Invitations, is_invited

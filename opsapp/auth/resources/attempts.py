@@ -1,8 +1,5 @@
-"""Counters of login attempts, one record per address and per username, shared by all nodes through the store.
-
-They resolve no conflicts on purpose: of two nodes that count the same address at once, the second counts again on top
-of the first, so that no attempt goes through uncounted.
-"""
+"""Counters of login attempts, shared by all nodes. They resolve no conflicts on purpose: of two nodes at once the
+second counts again on top of the first, so that no attempt goes through uncounted."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ class Attempts(Persistent):
 
 
 def count(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
-    """One attempt on each counter, in order, until one is locked: the seconds of the lock (0: none is)."""
+    """On each counter, in order, until one is locked: the seconds of the lock (0: none is)."""
     for name, limit in wanted:
         record = _record(root, name, limit)
         counted = attempt(record.counted, limit, now)
@@ -39,13 +36,11 @@ def count(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int
 
 
 def seconds_locked(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
-    """The longest lock on any of these, without counting anything."""
     records = [attempts_of(root).get(name) for name, _ in wanted]
     return max((remaining(record.counted, now) for record in records if record is not None), default=0)
 
 
 def forget_attempts(root: Root, names: list[str], now: float) -> bool:
-    """Drop these counters; whether one of them was locked."""
     records = [(name, attempts_of(root).get(name)) for name in names]
     was_locked = False
     for name, record in records:
@@ -68,7 +63,7 @@ def _record(root: Root, name: str, limit: AttemptLimit) -> Any:
 
 
 def purge_attempts(root: Root, now: float, after: str = "") -> str | None:
-    """Forget counters that do not matter any more, a page at a time; where to go on, or None at the end."""
+    """A page at a time; where to go on, or None at the end."""
     page = list(attempts_of(root).items(after, excludemin=True))[:PAGE]
     for name, record in page:
         if is_over(record.counted, record.limit, now):

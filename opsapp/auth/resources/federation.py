@@ -1,4 +1,4 @@
-"""Users of an identity provider: found by its issuer and subject, never by a name; and states that were used."""
+"""Users of an identity provider, found by issuer and subject, never by a name; and states that were used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def subject_of(issuer: str, subject: str) -> str:
 
 
 def find_subject(root: Root, subject: str) -> Any:
-    """The user of this subject. A name that was given to somebody else since is not theirs."""
+    """A name that was given to somebody else since is not theirs."""
     username = subjects_of(root).get(subject)
     user = None if username is None else users_of(root).get(username)
     return user if user is not None and user.subject == subject else None
@@ -37,7 +37,6 @@ def bind_subject(root: Root, user: Any, subject: str) -> None:
 
 
 def use_state(root: Root, state: str, forget_at: float) -> bool:
-    """Whether this state is used for the first time."""
     states = used_states_of(root)
     if digest(state) in states:
         return False

@@ -1,5 +1,4 @@
-"""Invitations: whoever has the link of one may become a user, once. A link is kept nowhere; the name of its record is
-half of the link's digest."""
+"""Invitations. A link is kept nowhere; the name of its record is half of the link's digest."""
 
 from __future__ import annotations
 
@@ -47,7 +46,6 @@ def invite(root: Root, invitation: Invitation) -> str:
 
 
 def open_invitations(root: Root, now: float) -> list[Invitation]:
-    """Those whose time has not come, the first that was made first."""
     rows = (invitation for invitation in invitations_of(root).values())
     return sorted((row for row in rows if row.expires_at > now), key=lambda row: row.created_at)
 
@@ -57,7 +55,7 @@ def is_invited(root: Root, username: str, now: float) -> bool:
 
 
 def find_invitation(root: Root, token: str, now: float) -> Invitation | None:
-    """One that is good: not too old, and by somebody who is still an admin, or who had a shell on the server."""
+    """Not too old, and by somebody who is still an admin, or had a shell on the server."""
     invitation = invitations_of(root).get(_name_of(token))
     if invitation is None or invitation.expires_at <= now:
         return None
@@ -80,7 +78,7 @@ def purge_invitations(root: Root, now: float, after: str = "") -> str | None:
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: a link is good for as long as it would have been."""
+    """By so many seconds: a link is good for as long as it would have been."""
     leases.check(root, LEASE)
     for invitation in invitations_of(root).values():
         invitation.expires_at += by

@@ -1,4 +1,4 @@
-"""API keys: bearer tokens of their own, with a role and an end, that act for the user who made them."""
+"""API keys: bearer tokens with a role and an end, that act for their user."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def set_up(root: Root) -> None:
 def make_key(
     root: Root, username: str, name: str, role: str, expires_at: int | None, now: float, *, assistant: bool = False
 ) -> tuple[ApiKey, str]:
-    """The key's record and the key itself, which is kept nowhere."""
     root._p_jar.readCurrent(users_of(root)[username])
     if len(keys_of(root, username)) >= MOST_KEYS:
         raise Conflict(f"A user may have {MOST_KEYS} keys. Delete one that is not used.", code="too_many_keys")
@@ -76,7 +75,7 @@ def make_key(
 
 
 def find_key(root: Root, token: str, now: float) -> tuple[ApiKey, str] | None:
-    """The live key and the role that it has now: its own, but never more than its user's."""
+    """With the role that it has now: its own, but never more than its user's."""
     key_id = key_ids_of(root).get(digest(token))
     return None if key_id is None else live_key(root, key_id, now)
 
@@ -111,7 +110,7 @@ def drop_keys_of(root: Root, username: str) -> None:
 
 
 def end_streams_of_keys(root: Root, username: str) -> None:
-    """The keys stay; what they have opened is opened anew, with the role that they have now."""
+    """What they have opened is opened anew, with the role that they have now."""
     for key in keys_of(root, username):
         emit(root, SESSION_ENDED, {"session_id": key.__name__, "stays": True})
 

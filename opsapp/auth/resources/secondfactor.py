@@ -1,4 +1,4 @@
-"""The second factor: a user's sealed TOTP secret and recovery codes, and the partial tokens between the two steps."""
+"""A user's sealed TOTP secret and recovery codes, and the partial tokens between the two steps."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Session(Persistent):
         self.user_agent = agent[:200]
 
     def confirmed_until(self, life: float) -> float:
-        """How long it may do what asks for a fresh proof: signing in is the first one."""
+        """Signing in is the first proof."""
         return (self.created_at if self.confirmed_at is None else self.confirmed_at) + life
 
     def shown(self, current_id: str | None) -> SessionShown:
@@ -38,7 +38,6 @@ class Session(Persistent):
 
 
 def open_session(root: Root, username: str, now: float, ip: str, agent: str, life: float = SESSION_LIFE_S) -> str:
-    """A new session of this user; its token, which is kept nowhere."""
     user = users_of(root)[username]
     token = new_token()
     session = Session(username, now, ip, agent, life)
@@ -50,7 +49,6 @@ def open_session(root: Root, username: str, now: float, ip: str, agent: str, lif
 
 
 def find_session(root: Root, token: str, now: float) -> Session | None:
-    """The live session of this token, if its user is still welcome."""
     session = all_sessions_of(root).get(digest(token))
     if session is None or session.expires_at <= now:
         return None
@@ -59,7 +57,6 @@ def find_session(root: Root, token: str, now: float) -> Session | None:
 
 
 def live_session(root: Root, username: str, session_id: str, now: float) -> Session | None:
-    """The same by its user and id."""
     user = users_of(root).get(username)
     token_digest = None if user is None or user.disabled else user.sessions.get(session_id)
     session = None if token_digest is None else all_sessions_of(root).get(token_digest)
@@ -67,20 +64,17 @@ def live_session(root: Root, username: str, session_id: str, now: float) -> Sess
 
 
 def session_of(root: Root, username: str, session_id: str) -> Session | None:
-    """This user's session with this id."""
     user = users_of(root).get(username)
     token_digest = None if user is None else user.sessions.get(session_id)
     return None if token_digest is None else all_sessions_of(root)[token_digest]
 
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
-    """The user's live sessions, oldest first."""
     stored = readable_sessions(root).some(user.sessions.values())
     return sorted((session for session in stored if session.expires_at > now), key=lambda session: session.created_at)
 
 
 def end_session(root: Root, username: str, session_id: str) -> bool:
-    """Whether there was one to end."""
     user = users_of(root).get(username)
     if user is None or session_id not in user.sessions:
         return False
@@ -89,7 +83,6 @@ def end_session(root: Root, username: str, session_id: str) -> bool:
 
 
 def end_sessions(root: Root, user: Any, keep: str | None = None) -> None:
-    """End all of this user's sessions, but for `keep`."""
     for session_id in [kept for kept in user.sessions if kept != keep]:
         _drop(root, user, session_id)
 
@@ -103,7 +96,6 @@ def _drop(root: Root, user: Any, session_id: str) -> None:
 
 
 def purge_sessions(root: Root, now: float) -> bool:
-    """Drop expired sessions, a page at a time; whether there may be more."""
     ended = list(session_ends_of(root).items(None, (int(now), "~")))[:PAGE]
     for (at, session_id), token_digest in ended:
         session = readable_sessions(root).find(token_digest)

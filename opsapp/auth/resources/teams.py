@@ -1,8 +1,5 @@
-"""Teams: who is in them, and what they may do with which tags.
-
-Who is in no team has the rights of their role, as before there were teams. The index by member is what every request
-asks; it is written with the teams, in the same transaction.
-"""
+"""Teams: who may do what with which tags. Who is in no team has the rights of their role. The index by member is asked
+by every request; it is written with the teams, in the same transaction."""
 
 from __future__ import annotations
 
@@ -53,19 +50,18 @@ def _stored(said: TeamSettings) -> JsonObject:
 
 
 def set_up(root: Root) -> None:
-    """Evolve step: there is no team, and nobody is limited."""
     teams_of.put(root, Teams())
     members_of.put(root, OOBTree())
 
 
 def is_limited(root: Root, username: str) -> bool:
-    """Whether somebody of this name is held to what their teams may: whoever is in one and is no admin."""
+    """Who is in a team and is no admin."""
     user = users_of(root).get(username)
     return username in members_of(root) and (user is None or user.role != "admin")
 
 
 def sight_for(root: Root, username: str) -> Sight | None:
-    """What their teams let them do; None for who is not limited. A team that cannot be read gives nothing."""
+    """None for who is not limited. A team that cannot be read gives nothing."""
     if not is_limited(root, username):
         return None
     teams = teams_of(root).some(members_of(root)[username])
@@ -91,7 +87,7 @@ def change(root: Root, team: Team, said: TeamSettings) -> None:
 
 
 def delete(root: Root, team: Team) -> None:
-    """A team with members is not deleted: who is in no team sees all that their role sees."""
+    """Not with members: who is in no team sees all that their role sees."""
     if team.said["members"]:
         raise Conflict(
             "This team has members. Take them out first: who is in no team may do everything of their role.",
@@ -113,7 +109,7 @@ def _refuse_second(folder: Teams, name: str) -> None:
 
 
 def _index(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]) -> None:
-    """Who is in the team, by name; what they have open is opened anew, with the rights that they have now."""
+    """What they have open is opened anew, with their present rights."""
     members, left, now_in = members_of(root), set(before), set(after)
     for username in left - now_in:
         rest = tuple(other for other in members.get(username, ()) if other != team_id)

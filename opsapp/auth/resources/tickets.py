@@ -1,8 +1,5 @@
-"""Stream tickets: what a page puts into the address of an event stream, in place of its session token.
-
-A ticket must be used within 30 seconds. It opens the stream that it is first used for, and that stream's reconnects. It
-ends with the session (or API key) that it was made from.
-"""
+"""Stream tickets: what a page puts into the address of an event stream instead of its session's token. One must be used
+within 30 seconds, opens one stream and its reconnects, and ends with the session or key."""
 
 from __future__ import annotations
 
@@ -40,7 +37,6 @@ def set_up(root: Root) -> None:
 
 
 def make_ticket(root: Root, kind: str, username: str, session_id: str, now: float) -> str:
-    """For the session or API key of this id."""
     parent = session_id if kind == "key" else users_of(root)[username].sessions[session_id]
     token = new_token()
     tickets_of(root)[digest(token)] = Ticket(kind, parent, now)
@@ -48,8 +44,7 @@ def make_ticket(root: Root, kind: str, username: str, session_id: str, now: floa
 
 
 def use_ticket(root: Root, token: str, place: str, now: float) -> Parent | None:
-    """(username, role, session id, when that ends) of who opens the stream `place` with it, or None. Its first use
-    binds it."""
+    """(username, role, session id, when that ends), or None. Its first use binds it to `place`."""
     ticket = tickets_of(root).get(digest(token))
     if ticket is None or not STREAM.fullmatch(place):
         return None
@@ -75,7 +70,7 @@ def _parent(root: Root, ticket: Ticket, now: float) -> Parent | None:
 
 
 def purge_tickets(root: Root, now: float, after: str = "") -> str | None:
-    """Forget those that open nothing any more, a page at a time; where to go on, or None at the end."""
+    """A page at a time; where to go on, or None at the end."""
     page: list[tuple[str, Any]] = list(tickets_of(root).items(after, excludemin=True))[:PAGE]
     for name, ticket in page:
         unused = ticket.place is None and now > ticket.made_at + LIFE_S

@@ -37,7 +37,7 @@ class SavedFilter(NamedTuple):
 
 
 class User(Record):
-    """Somebody who may sign in. `password_hash` is empty for a user of an identity provider or a directory."""
+    """`password_hash` is empty for a user of an identity provider or a directory."""
 
     url = "/api/users/{username}"
     subject: str | None = None  # of a user of an identity provider or a directory: see federation
@@ -92,7 +92,6 @@ def is_enabled(root: Root, username: str) -> bool:
 
 
 def shown(user: User) -> UserShown:
-    """A user as the API shows one."""
     has_factor = user.totp is not None
     name, source = user.__name__, user.source
     return UserShown(name, user.role, user.disabled, has_factor, source, user.created_at, user.last_login)
@@ -126,8 +125,7 @@ class AccountChange(NamedTuple):
 def change(
     root: Root, user: User, wanted: AccountChange, keep_session: str | None = None, *, end_keys: bool = False
 ) -> None:
-    """Set what is wanted. What that makes invalid ends at once, and with `end_keys` the user's
-    keys as well; `keep_session` stays."""
+    """What that makes invalid ends at once, with `end_keys` the keys too; `keep_session` stays."""
     changed = {name: value for name, value in wanted._asdict().items() if value not in (None, getattr(user, name))}
     if not changed:
         return

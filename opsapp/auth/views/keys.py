@@ -21,7 +21,7 @@ from opsapp.wire.records import plain
 
 
 def wrong_key(request: Request, sound: JsonObject) -> dict[str, str]:
-    """The key of an assistant is a viewer's: what it may do beyond looking, a person decides each time."""
+    """An assistant's key is a viewer's: beyond looking, a person decides each time."""
     is_wrong = sound.get("assistant") and sound.get("role") not in (None, ASSISTANT_ROLE)
     return wrong_end(request, sound) | ({"role": "must be viewer for an assistant"} if is_wrong else {})
 

@@ -21,7 +21,7 @@ from opsapp.wire.records import plain
 @api.get(Chaos, "scenarios", query=Paging, returns=[whatif.ScenarioRecord])
 def scenarios(context: Chaos, request: Request) -> Any:
     """The built-in scenarios."""
-    return [*map(plain, page_of(request, chaos.listed()))]
+    return page_of(request, chaos.listed())
 
 
 @api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=whatif.ChaosResult, errors=(404,), audit=False)

@@ -1,5 +1,6 @@
 """What checks are made of, and what other rooms call of monitoring: the names below, `interfaces`, `resources`."""
 
+from opsapp.monitoring.logic.history import MetricPoint, ResponsePoint
 from opsapp.monitoring.logic.pastbudget import BudgetPast
 from opsapp.monitoring.logic.report import ReportedLine, ReportTotal
 from opsapp.monitoring.logic.settings import ADMINS_WRITE, GeneralSettings, MonitoringSettings, MonitorSettings
@@ -34,6 +35,7 @@ __all__ = [
     "GeneralSettings",
     "KeptText",
     "LatestStatus",
+    "MetricPoint",
     "MonitorSettings",
     "MonitorTally",
     "MonitoringSettings",
@@ -42,6 +44,7 @@ __all__ = [
     "Reply",
     "ReportTotal",
     "ReportedLine",
+    "ResponsePoint",
     "ToldTrouble",
     "TroubledMonitor",
     "WebClient",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 from pyramid.request import Request
 from pyramid.response import Response
@@ -21,22 +20,20 @@ from opsapp.web.answers import Deferred
 from opsapp.web.fields import AsOf, Paging
 from opsapp.web.jsontext import dumps
 from opsapp.web.listpages import counted, page_of, slice_of
-from opsapp.wire.records import made, parts_of, plain
+from opsapp.wire.records import made, parts_of
 
 
 @api.get(Monitor, "history", query=HistoryQuery, returns=[ResponsePoint], teams="see")
-def history(context: Monitor, request: Request) -> Any:
+def history(context: Monitor, request: Request) -> list[ResponsePoint]:
     """Status and response times per bucket; one without checks is left out."""
     query = made(HistoryQuery, request.valid_query)
-    points = page_of(request, reports.history(request.node, request.root, context.series, query))
-    return [plain(point) for point in points]  # pages read them as those of hosts, which are not declared
+    return page_of(request, reports.history(request.node, request.root, context.series, query))
 
 
 @api.get(Monitor, "metrics", query=HistoryQuery, returns=[MetricPoint], teams="see")
-def metrics_history(context: Monitor, request: Request) -> Any:
+def metrics_history(context: Monitor, request: Request) -> list[MetricPoint]:
     """What a plugin measured, as means per bucket; one without a value is left out."""
-    points = metrics.history(request.root, context, made(HistoryQuery, request.valid_query))
-    return [plain(point) for point in page_of(request, points)]
+    return page_of(request, metrics.history(request.root, context, made(HistoryQuery, request.valid_query)))
 
 
 @api.get(Monitor, "uptime", query=Paging, returns=[UptimeFigures], teams="see")

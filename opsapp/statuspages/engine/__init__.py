@@ -1,4 +1,4 @@
-"""What the pages call of this room: the names below. All but `ask` run in the caller's transaction."""
+"""What the pages call of this room. All but `ask` run in the caller's transaction."""
 
 from opsapp.statuspages.logic import dates
 from opsapp.statuspages.logic.addresses import KINDS, address_problem
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def calendar(root: Root, slug: str | None = None) -> list[PlannedTime]:
-    """Every time that a window is, was or will be on, the earliest first; with `slug`, of pages of their own."""
+    """Every time of every window, the earliest first; with `slug`, of pages of their own."""
     store = store_of(root)
     entries = store.entries() if slug is None else store.own_entries()
     return sorted(entries.values(), key=lambda entry: (entry.start, entry.uid))
@@ -57,10 +57,8 @@ def groups_by_monitor(root: Root) -> dict[str, str]:
 
 
 def logo(root: Root) -> tuple[bytes, str, str] | None:
-    """Its bytes, its kind and a mark of it."""
     return store_of(root).logo
 
 
 def wrong_address(kind: str, address: str) -> str | None:
-    """What is wrong with what a visitor typed, or None."""
     return address_problem(kind, address) if kind in KINDS else "Choose how you want to be told."

@@ -1,7 +1,5 @@
-"""What happened becomes messages, and messages rows of the queues: a page of subscribers in each transaction.
-
-What happens within `gather_s` is told together, so that 200 monitors that fail at once are one message.
-"""
+"""What happened becomes messages, and messages rows of the queues, a page of subscribers in each transaction. What
+happens within `gather_s` is told together: 200 monitors that fail at once are one message."""
 
 from __future__ import annotations
 
@@ -36,7 +34,6 @@ KEEP_CALENDAR_S = 400 * 86_400.0
 
 
 def heard(root: Root, incident: Incident, change: str, now: float, update: IncidentNote | None) -> None:
-    """An `IIncidentTold`: what of it is public is put down. Nothing, where nobody wants to know."""
     what = {"opened": letters.BEGINS, "updated": letters.UPDATE, "resolved": letters.OVER}.get(change)
     store, monitor = store_of(root), monitors_of(root).get(incident.monitor_id)
     if what is None or not store.confirmed or monitor is None or PUBLIC_TAG not in monitor.record.tags:
@@ -58,7 +55,7 @@ def _put(root: Root, item: NewsItem) -> None:
 
 
 def look_at_windows(node: Node) -> bool:
-    """What is planned goes into the calendar, and what is new or other in it is told."""
+    """What is planned goes into the calendar; what is new or other in it is told."""
     if node.transact(_differing)[0]:
         node.transact(_note_windows)
     if node.transact(_differing_own):
@@ -67,7 +64,6 @@ def look_at_windows(node: Node) -> bool:
 
 
 def look(node: Node) -> bool:
-    """Whether anything of the calendar or of the notices is to be told."""
     return look_at_windows(node) or look_at_notices(node)
 
 
@@ -95,7 +91,6 @@ def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTi
 
 
 def _differing_own(root: Root) -> list[PlannedTime]:
-    """What is other in the calendar of pages of their own."""
     store, now = store_of(root), int(node_of(root).clock.now())
     pages = store.own_pages().values()
     names = {monitor_id for page in pages for group in page.groups for monitor_id in group.monitors}
@@ -120,8 +115,7 @@ def _planned(root: Root, names: Collection[str], now: int) -> list[PlannedTime]:
 
 
 def look_at_notices(node: Node) -> bool:
-    """A notice is told once, and once more when it is over: ended, taken away, or by its time, which nothing else
-    notices."""
+    """Told once, and once more when it is over: ended, taken away, or by its time, which nothing else notices."""
     if node.transact(_other_notices):
         node.transact(_note_notices)
     return False
@@ -151,7 +145,6 @@ def _note_notices(root: Root) -> None:
 
 
 def step(node: Node) -> bool:
-    """Whether there was anything to do."""
     now = node.clock.now()
     if not node.transact(anything, now):
         return False
@@ -165,7 +158,6 @@ def anything(root: Root, now: float) -> bool:
 
 
 def _is_ripe(root: Root, store: StatusPageStore, now: float) -> bool:
-    """Whether what waits has waited long enough for more of the same."""
     if not store.inbox:
         return False
     oldest = min(NewsItem(*row).at for row in store.inbox)
@@ -173,7 +165,6 @@ def _is_ripe(root: Root, store: StatusPageStore, now: float) -> bool:
 
 
 def gather(root: Root, now: float) -> bool:
-    """What was put down becomes one message."""
     leases.check(root, LEASE)
     store = store_of(root)
     if not _is_ripe(root, store, now):
@@ -186,7 +177,6 @@ def gather(root: Root, now: float) -> bool:
 
 
 def fan_out(root: Root, now: float) -> bool:
-    """A row for each of the next subscribers. What was told first is written first."""
     leases.check(root, LEASE)
     store = store_of(root)
     if not store.fanning:
@@ -210,7 +200,6 @@ def fan_out(root: Root, now: float) -> bool:
 
 
 def purge(root: Root, now: float) -> None:
-    """Messages that have left long ago, and times that are long over."""
     store = store_of(root)
     for announcement_id in list(store.announcements.keys(None, f"{int((now - KEEP_S) * 1000):012x}")):
         if announcement_id not in store.fanning:

@@ -1,4 +1,4 @@
-"""The page as code (see `opsapp.runtime.ascode`): one entry, whose groups name monitors. The logo is no part of it."""
+"""The page as code: one entry, whose groups name monitors. The logo is no part of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ PAGE = "public"
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    """Nothing, as long as nobody has said anything of the page."""
     store = store_of(root)
     fields = settings_of(store.page)
     if fields != settings_of(PageRecord()):
@@ -60,7 +59,7 @@ def delete(_node: Node, root: Root, _page: str) -> None:
 
 
 def _renamed(page: PageAsCode, names: dict[str, str]) -> PageAsCode:
-    """With the names of monitors in place of ids, or the other way round; what has none stays."""
+    """Names of monitors in place of ids, or the other way round; what has none stays."""
     groups = (
         replace(group, id="", monitors=tuple(names.get(monitor, monitor) for monitor in group.monitors))
         for group in page.groups

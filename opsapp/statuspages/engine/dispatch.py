@@ -1,8 +1,6 @@
-"""Rows leave, a batch at a time: claimed, handed over, and what became of each stored.
-
-A process that dies in between leaves claimed rows, which the next one sends again: at least once, and at most one batch
-of them twice (and those webhooks that had not answered yet), under the same id.
-"""
+"""Rows leave, a batch at a time: claimed, handed over, the outcome stored. Who dies in between leaves claimed rows,
+which are sent again under the same id: at least once, and at most one batch twice (and webhooks that had not
+answered)."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ class LetterBatch(NamedTuple):
 
 
 def step(node: Node, kind: str, carrier: LetterCarrier) -> bool:
-    """Hand over a batch of what is due, and store what became of those that have ended. Whether there was any."""
+    """Hand over what is due, and store what has ended. Whether there was any."""
     now, room = node.clock.now(), carrier.room()
     batch: LetterBatch | None = None
     if room > 0 and node.transact(partial(anything, kind), now, carrier.under_way()):
@@ -71,7 +69,7 @@ def anything(kind: str, root: Root, now: float, under_way: Collection[str] = ())
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: what is tried again has as long to wait as before."""
+    """What is tried again has as long to wait as before."""
     leases.check(root, LEASE)
     for queue in store_of(root).queues.values():
         queue.move(by)
@@ -109,7 +107,7 @@ def _sender(root: Root, node: Node, options: StatusPageSettings, kind: str) -> P
 
 
 class LetterWriter:
-    """Writes the letters of one batch; the same words to all who chose the same groups are written once."""
+    """Of one batch; the same words to all who chose the same groups are written once."""
 
     def __init__(self, root: Root, store: StatusPageStore, sender: PageSender, node: Node, now: float):
         self._root, self._store, self._sender, self._zone = root, store, sender, node.config.timezone
@@ -118,7 +116,6 @@ class LetterWriter:
         self._known: dict[tuple[str, tuple[str, ...]], tuple[MessageWords, tuple[NewsItem, ...]] | None] = {}
 
     def letter(self, row: str) -> PageLetter | None:
-        """None where nobody is to be told any more."""
         told, _, subscriber_id = row.partition("/")
         subscriber = self._store.subscribers.get(subscriber_id)
         if subscriber is None:
@@ -160,7 +157,6 @@ class LetterWriter:
 
 
 def finish(root: Root, kind: str, outcomes: list[Posted], empty: list[str], now: float) -> None:
-    """The outcomes: it was taken, comes again later, or is given up."""
     store, owner = store_of(root), node_of(root).owner
     queue = store.queues[kind]
     for row in empty:
@@ -197,7 +193,6 @@ def _end(root: Root, store: StatusPageStore, queue: Queue, posted: Posted, now: 
 
 
 def _arrived(store: StatusPageStore, subscriber_id: str, subscriber: Subscriber, told: str, now: float) -> None:
-    """A webhook that has said its challenge back has confirmed."""
     if subscriber.failures:
         subscriber.failures = 0
     if told == CONFIRM and subscriber.kind != MAIL and subscriber.confirmed_at is None:

@@ -1,4 +1,4 @@
-"""One message to one subscriber on its way, as plain values; what carries it; and what became of it."""
+"""One message to one subscriber on its way, what carries it, and what became of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from opsapp.statuspages.logic.letters import MessageWords, NewsItem
 
 
 class PageLetter(NamedTuple):
-    """`row`: of the queue. `challenge`: what a webhook has to say back to be confirmed. `leave`: the link to end it."""
+    """`row`: of the queue. `challenge`: what a webhook has to say back. `leave`: the link to end it."""
 
     row: str
     to: str
@@ -32,7 +32,7 @@ class PageSender(NamedTuple):
 
 class Posted(NamedTuple):
     """`error` None: it was taken. `final`: another attempt would come to the same. `tried` False: it was not its turn
-    any more, so this counts as no attempt."""
+    any more."""
 
     row: str
     error: str | None = None
@@ -41,7 +41,7 @@ class Posted(NamedTuple):
 
 
 class LetterCarrier(Protocol):
-    """One way by which letters leave a node. Only its one worker uses it, on the hub."""
+    """One way by which letters leave. Only its one worker uses it, on the hub."""
 
     def room(self) -> int:
         """How many letters it can take now."""

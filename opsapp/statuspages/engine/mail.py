@@ -1,10 +1,6 @@
-"""Handing letters to the mail server: a batch over one connection, in a native thread.
-
-What a subscriber typed can only ever be the recipient: the envelope and the headers are made from parts.
-
-While the mail server is away, letters stay in the queue and it is asked again from time to time: that is nobody's fault
-but its own, and 10,000 letters are not tried one after the other.
-"""
+"""Handing letters to the mail server, a batch over one connection, in a native thread. What a subscriber typed can only
+be the recipient: envelope and headers are made from parts. While the server is away, letters stay in the queue, and
+10,000 are not tried one after the other."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ from .letter import PageLetter, PageSender, Posted
 
 
 class MailCarrier:
-    """A batch at a time, and none for a while after the server could not be spoken to."""
+    """None for a while after the server could not be spoken to."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -59,7 +55,7 @@ class MailCarrier:
 
 
 def post(sender: PageSender, letters: list[PageLetter], now: float) -> list[Posted]:
-    """Blocks. What became of each; where the server goes away, it was not the turn of all that are left."""
+    """Blocks. Where the server goes away, it was not the turn of all that are left."""
     with networks_denied(sender.denied):
         try:
             connection = _open(mail_server(sender.server), sender.timeout)

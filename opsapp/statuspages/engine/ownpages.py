@@ -1,8 +1,5 @@
-"""Pages of their own, beside the one of all: made, changed, deleted, and what visitors see of one. Transactions.
-
-Such a page shows the monitors that its groups name, and nothing else of this service: what is made for its visitors
-is made of those alone.
-"""
+"""Pages of their own. Such a page shows the monitors that its groups name: what is made for its visitors is made of
+those alone. Transactions."""
 
 from __future__ import annotations
 
@@ -79,7 +76,7 @@ def put_back(root: Root, kept: JsonObject) -> None:
 
 
 def _keep(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> OwnPageRecord:
-    """Invalid: a group names a monitor that does not exist; one that is gone since does not hinder other changes."""
+    """Invalid: a group names a monitor that does not exist; one that is gone since hinders no other change."""
     known = {monitor_id for group in before for monitor_id in group.monitors}
     named = {monitor_id for group in page.groups for monitor_id in group.monitors} - known
     missing = sorted(monitor_id for monitor_id in named if monitor_id not in monitors_of(root))
@@ -93,13 +90,11 @@ def _keep(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> Ow
 
 
 def shown_monitors(root: Root, slug: str) -> frozenset[str]:
-    """Those that it names; nothing of a page that is gone."""
     page = store_of(root).own_page(slug)
     return frozenset() if page is None else frozenset(name for group in page.groups for name in group.monitors)
 
 
 def looks(root: Root, slug: str) -> PublicPage:
-    """How it looks to visitors. NotFound where there is no such page."""
     node, page, logo = node_of(root), record(root, slug), store_of(root).logo
     shown = published(node, root, shown_monitors(root, slug))
     groups = (replace(group, monitors=tuple(name for name in group.monitors if name in shown)) for group in page.groups)

@@ -1,4 +1,4 @@
-"""An admin's settings of the page and its logo: read, changed, and what of it is offered. Transactions."""
+"""An admin's settings of the page and its logo. Transactions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ EVENT = "status_page"
 
 
 def record(root: Root) -> PageRecord:
-    """As an admin sees the page, with what is offered and what is lacking."""
     page = store_of(root).page
     return replace(page, offered=offered(root, page), lacking=lacking(root, page))
 
 
 def change(root: Root, given: JsonObject) -> None:
-    """What is given over what is stored. Invalid: a group names a monitor that does not exist; one that is gone since
-    does not hinder other changes."""
+    """Invalid: a group names a monitor that does not exist; one that is gone since hinders no other change."""
     store = store_of(root)
     before = store.page
     page = changed(before, given)
@@ -50,7 +48,6 @@ def change(root: Root, given: JsonObject) -> None:
 
 
 def lacking(root: Root, page: PageRecord) -> tuple[str, ...]:
-    """What has to be said before anybody can subscribe, in words; nothing where nobody is to."""
     if not page.subscribe_by:
         return ()
     lacking = [] if page.public_url else ["public_url: where visitors see the page, for the links in messages"]
@@ -89,7 +86,7 @@ def drop_logo(root: Root) -> None:
 
 
 def public_page(root: Root) -> PublicPage:
-    """How the page looks, for whoever draws it: its groups hold published monitors only, in their order."""
+    """Its groups hold published monitors only, in their order."""
     node, page, logo = node_of(root), store_of(root).page, store_of(root).logo
     shown = published(node, root)
     groups = (

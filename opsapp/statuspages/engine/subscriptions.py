@@ -1,7 +1,5 @@
-"""Asking to be told, confirming, leaving; and what admins see and take away.
-
-The answer to asking is the same, and the work about the same, whether an address is known or not.
-"""
+"""Asking to be told, confirming, leaving; what admins see and take away. The answer to asking is the same, and the work
+about the same, whether an address is known or not."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ ASKED = SubscriptionAsked("asked", "If messages can be sent to this address, one
 
 
 def ask(node: Node, ip: str, wanted: SubscriptionRecord) -> SubscriptionAsked:
-    """Somebody wants to be told. TooMany: this address of the network asks too often; that of the subscriber is then
-    only passed over, for the answer must not tell of it."""
+    """TooMany: this address of the network asks too often; that of the subscriber is then only passed over, for the
+    answer must not tell of it."""
     options, now = node.config[StatusPageSettings], node.clock.now()
     by_ip = AttemptLimit(options.asks_per_ip, options.ask_window_s, options.ask_window_s)
     locked = in_turn(node, count_attempts, [("subscribe:" + counted_address(ip), by_ip)], now)
@@ -67,7 +65,6 @@ def _ask(root: Root, wanted: SubscriptionRecord, now: float) -> None:
 
 
 def waits(root: Root, token: str) -> bool:
-    """Whether a link can be confirmed now."""
     return _waiting(root, token) is not None
 
 
@@ -81,7 +78,6 @@ def _waiting(root: Root, token: str) -> str | None:
 
 
 def confirm(root: Root, token: str, ip: str) -> None:
-    """NotFound for a link that is wrong, used or too old."""
     subscriber_id = _waiting(root, token)
     if subscriber_id is None:
         raise NotFound("This link is not valid any more. Subscribe again.")
@@ -90,7 +86,6 @@ def confirm(root: Root, token: str, ip: str) -> None:
 
 
 def belongs(root: Root, token: str) -> bool:
-    """Whether this is somebody's link to leave by."""
     return bearer_of(root, LEAVE, token) is not None
 
 
@@ -106,7 +101,6 @@ def leave(root: Root, token: str, ip: str) -> None:
 
 
 def page(root: Root, state: str | None, limit: int, offset: int) -> tuple[list[SubscriptionRecord], int]:
-    """A page of subscribers, and how many there are. Only those shown are opened."""
     store = store_of(root)
     pending = [subscriber_id for _, subscriber_id in store.pending] if state != "confirmed" else []
     confirmed = list(store.confirmed.keys()) if state != "pending" else []
@@ -129,7 +123,6 @@ def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> Subscription
 
 
 def counts(root: Root) -> SubscriptionCounts:
-    """How many there are, and how many messages wait."""
     store = store_of(root)
     kinds = [kind for kind, _ in store.confirmed.values()]
     waiting = sum(queue.waiting() for queue in store.queues.values())
@@ -145,7 +138,6 @@ def remove(root: Root, subscriber_id: str) -> None:
 
 
 def purge(root: Root, now: float) -> bool:
-    """Who has not confirmed in time is forgotten with the address; whether there may be more."""
     store, before = store_of(root), now - node_of(root).config[StatusPageSettings].confirm_s
     old = list(islice(store.pending.keys(None, (before,)), PAGE))
     for _, subscriber_id in old:

@@ -1,8 +1,5 @@
-"""Calling subscribers' webhooks: strangers named these addresses, so only public ones are reached. On the hub.
-
-Who has not answered after `TOGETHER_S` is waited for beside the next letters, so that a receiver that hangs holds up
-nobody else.
-"""
+"""Calling subscribers' webhooks: strangers named these addresses, so only public ones are reached. On the hub. Who has
+not answered after `TOGETHER_S` is waited for beside the next letters."""
 
 from __future__ import annotations
 
@@ -66,8 +63,8 @@ def webhook_policy(config: Configuration) -> PublicPolicy:
 
 
 def called(client: WebClient, sender: PageSender, letter: PageLetter) -> Posted:
-    """One call. Only 2xx has arrived: a redirect is not followed, so nobody has read what it was sent. Who answers a
-    challenge with something else is not asked again: perhaps a stranger has named somebody who wants no calls."""
+    """Only 2xx has arrived: a redirect is not followed. Who answers a challenge with something else is not asked again:
+    perhaps a stranger has named somebody who wants no calls."""
     target = ProbeTarget(
         letter.row,
         "http",

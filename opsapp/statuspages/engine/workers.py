@@ -31,7 +31,6 @@ def start(node: Node) -> None:
 
 
 def carriers(node: Node) -> dict[str, LetterCarrier]:
-    """By what letters leave this node, by kind."""
     return {MAIL: MailCarrier(node), WEBHOOK: WebhookCarrier(node)}
 
 

@@ -1,4 +1,4 @@
-"""Addresses that somebody subscribes with: what may be one, its one form, and how much of it an admin is shown."""
+"""What may be a subscriber's address, its one form, how much of it an admin is shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAIL = re.compile(
 
 
 def address_problem(kind: str, text: str) -> str | None:
-    """What is wrong with an address, or None. Nothing that could become a header or a second recipient is one."""
+    """Nothing that could become a header or a second recipient is an address."""
     if len(text) > LONGEST[kind]:
         return f"must be at most {LONGEST[kind]} characters"
     if kind == MAIL:
@@ -27,7 +27,7 @@ def address_problem(kind: str, text: str) -> str | None:
 
 
 def normalised(kind: str, text: str) -> str:
-    """The same for addresses that reach the same place, as far as one can tell: what they are known by."""
+    """The same for addresses that reach the same place, as far as one can tell."""
     return text.casefold() if kind == MAIL else text
 
 

@@ -27,8 +27,8 @@ class PlannedTime(NamedTuple):
 def compared(
     known: dict[str, PlannedTime], current: Iterable[PlannedTime], now: int
 ) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
-    """What is to be stored, and what is to be told: (`planned`, `moved` or `cancelled`, the entry). An entry that has
-    gone before its end was cancelled, or ended early."""
+    """What is to be stored, and told: (`planned`, `moved` or `cancelled`, the entry). An entry that has gone before its
+    end was cancelled, or ended early."""
     fresh = {entry.uid: entry for entry in current}
     stored: list[PlannedTime] = []
     told: list[tuple[str, PlannedTime]] = []
@@ -56,7 +56,6 @@ def _said(entry: PlannedTime) -> tuple[object, ...]:
 
 
 def text(title: str, entries: Iterable[PlannedTime], names: dict[str, str], link: str) -> str:
-    """The whole calendar; `names`: of the monitors that are published."""
     events = (icalendar.CalendarEvent(entry.uid, entry.name, entry.start, entry.end, entry.changed, entry.sequence,
                                       _affected(entry, names), link, entry.state == CANCELLED)
               for entry in entries)  # fmt: skip

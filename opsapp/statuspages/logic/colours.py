@@ -1,4 +1,4 @@
-"""Whether an accent colour can be read: the contrast of WCAG on the papers of the page."""
+"""Whether an accent colour can be read on the papers of the page: the contrast of WCAG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ def contrast(colour: str, other: str) -> float:
 
 
 def colour_problem(colour: str, *, dark: bool) -> str | None:
-    """What is wrong with an accent colour of the light or the dark page, or None."""
     around, written = (DARK_PAPER, DARK_WORDS) if dark else (LIGHT_PAPER, LIGHT_WORDS)
     least = min(contrast(colour, around), contrast(colour, written))
     if least >= ENOUGH:

@@ -1,4 +1,4 @@
-"""Dates in words, in the languages that an admin may choose for the page. A browser with script says its own."""
+"""Dates in words, in the page's languages. A browser with script says its own."""
 
 from __future__ import annotations
 

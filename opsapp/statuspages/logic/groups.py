@@ -1,4 +1,4 @@
-"""Groups of the public page: what one is, how it keeps its id, and whom it concerns. Pure."""
+"""Groups of the public page: how one keeps its id, and whom it concerns. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GroupAsCode(GroupRecord):
 
 
 def with_ids(groups: Iterable[GroupRecord], before: Sequence[GroupRecord]) -> tuple[GroupRecord, ...]:
-    """Groups keep the id of the group that they were: said by the id itself, else by the name."""
+    """A group keeps its id: said by the id itself, else by the name."""
     ids = {group.id for group in before}
     by_name = {group.name: group.id for group in before}
     named: dict[str, GroupRecord] = {}
@@ -51,7 +51,6 @@ def with_ids(groups: Iterable[GroupRecord], before: Sequence[GroupRecord]) -> tu
 
 
 def groups_problem(groups: Sequence[GroupRecord]) -> str | None:
-    """What is wrong with groups together, or None."""
     names = [group.name for group in groups]
     if len(set(names)) < len(names):
         return "two groups have the same name"
@@ -60,8 +59,8 @@ def groups_problem(groups: Sequence[GroupRecord]) -> str | None:
 
 
 def chosen(wanted: Collection[str], monitors: Iterable[str], groups: Sequence[GroupRecord]) -> bool:
-    """Whether who subscribed to these groups is told of these monitors. No group means all; so do groups that are all
-    gone, for nobody would be told why it became quiet."""
+    """Whether who chose these groups is told of these monitors. No group means all; so do groups that are all gone, for
+    nobody would be told why it became quiet."""
     alive = {group.id for group in groups}.intersection(wanted)
     if not alive:
         return True

@@ -1,5 +1,5 @@
-"""The address of the mail server that subscribers' mail leaves by:
-`smtps://user:password@mail.example.org`, `smtp+starttls://…` or, without a password, `smtp://…`."""
+"""The mail server's address: `smtps://user:password@mail.example.org`, `smtp+starttls://…` or, without a password,
+`smtp://…`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def mail_server(url: str) -> MailServer:
 
 
 def server_problem(url: str) -> str | None:
-    """What is wrong with it, or None."""
     try:
         mail_server(url)
     except ValueError as wrong:

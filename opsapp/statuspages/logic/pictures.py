@@ -1,4 +1,4 @@
-"""What kind of picture some bytes are, told by the bytes alone. SVG is none: it can hold script and addresses."""
+"""The kind of a picture by its bytes alone. SVG is none: it can hold script and addresses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ MOST_PIXELS = 2_000  # a side
 
 
 class Picture(NamedTuple):
-    """The kind and size that the bytes themselves say."""
-
     kind: str  # image/png, image/jpeg
     width: int
     height: int
 
 
 def picture_of(data: bytes) -> Picture | None:
-    """None for anything that is no whole head of a PNG or JPEG."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and len(data) >= 33:
         return Picture("image/png", *struct.unpack(">II", data[16:24]))
     if data.startswith(b"\xff\xd8\xff"):
@@ -27,7 +24,6 @@ def picture_of(data: bytes) -> Picture | None:
 
 
 def picture_problem(data: bytes) -> str | None:
-    """Why this cannot be the logo, or None."""
     if len(data) > MOST_BYTES:
         return f"must be at most {MOST_BYTES // 1000} kB"
     picture = picture_of(data)
@@ -39,7 +35,7 @@ def picture_problem(data: bytes) -> str | None:
 
 
 def _jpeg(data: bytes) -> Picture | None:
-    """The size stands in the segment that begins the frame; what comes before it is passed over."""
+    """The size stands in the segment that begins the frame."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         kind, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")

@@ -1,4 +1,4 @@
-"""Charts as SVG, drawn by the server: pure functions from plain values to Markup. What to ask for:
+"""Charts as SVG, drawn by the server: pure functions from plain values to Markup.
 
     bars(checks, "Checkout, the last 30 checks", slots=30)     a strip: the taller, the worse; the newest at the right
     strip(days, "Checkout, 90 days", ("24 Aug", "today"))      the same, large, with the day under the finger in words
@@ -11,13 +11,11 @@
     interval("Lift", 9, 71, 98)                                from how much fewer to how much more, in points
     phases(parts)                                              where the time of one answer went
 
-Times are seconds since the epoch; a `TimeAxis` says from when to when, and in which zone it is written. A value that is
-None was not measured: lines break there, and where two times are further apart than one and a half `Looks.step`. A
-`Unit` says how a value is written (MILLISECONDS, PERCENT, BYTES, PLAIN, or `unit_of("req/s")`). The y axis starts at
-zero, or at `Looks.base`, which is then written. Every chart but the small ones carries its figures as a table;
-`static/charts.js` reads that table for its crosshair: nothing is sent twice, and all is there without script.
+Times are seconds since the epoch. None was not measured: lines break there, and where two times are further apart than
+one and a half `Looks.step`. The y axis starts at zero, or at `Looks.base`. Every chart but the small ones carries its
+figures as a table, which `static/charts.js` reads for its crosshair.
 
-Looks are classes of the style sheets; there is no style attribute. Must not: read a store, know a page, ask the API.
+Looks are classes of the style sheets; there is no style attribute. Must not: know a page, ask the API.
 """
 
 from .frame import BYTES, MILLISECONDS, PERCENT, PLAIN, ActMark, Band, Limit, TimeAxis, Unit, grouped, unit_of

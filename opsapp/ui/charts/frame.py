@@ -1,8 +1,5 @@
-"""What every chart over time stands in: its time axis, its scale, bands, and the table of its figures.
-
-Words are placed in pixels and percentages in the outer SVG and never stretch; lines lie in an inner one, 1000 wide and
-100 high, that does. Must not: know what is drawn in it.
-"""
+"""What every chart over time stands in: time axis, scale, bands, and the table of its figures. Words are placed in the
+outer SVG and never stretch; lines lie in an inner one, 1000 wide and 100 high, that does."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class Limit(NamedTuple):
 
 
 class ActMark(NamedTuple):
-    """A moment: what the machine or a person did. `kind`: heal (an act), or bad, warn, ok (what was seen)."""
+    """`kind`: heal (an act), or bad, warn, ok (what was seen)."""
 
     at: float
     words: str
@@ -135,7 +132,7 @@ def ticks(scale: Scale, *, binary: bool = False, most: int = 3) -> list[float]:
 
 
 def clock_words(at: float, axis: TimeAxis, step: float = 0) -> str:
-    """A time as it is read on a chart of this length: no more of it than is needed."""
+    """No more of the time than a chart of this length needs."""
     local = datetime.fromtimestamp(at, axis.zone)
     if step >= DAY:
         return f"{local.day} {local:%b %Y}"
@@ -181,7 +178,6 @@ def _round_times(axis: TimeAxis, step: int) -> list[float]:
 
 
 def edges(axis: TimeAxis) -> tuple[str, str]:
-    """The words at both ends of the time axis."""
     long = axis.length > 6 * DAY
     start, end = (datetime.fromtimestamp(at, axis.zone) for at in (axis.start, axis.end))
     year = f" {start.year}" if start.year != end.year else ""
@@ -212,7 +208,6 @@ def text(x: float, y: float, words: str, anchor: str = "start", look: str = "") 
 
 
 def value_axis(scale: Scale, unit: Unit, taken: Sequence[float] = (), most: int = 3) -> Markup:
-    """The base and lines at round values; no word where a threshold has one."""
     base = TOP + scale.height
     parts = [markup('<line class="base" x1="0" x2="100%" y1="{0}" y2="{0}"/>', base)]
     for value in ticks(scale, binary=unit.binary, most=most):
@@ -229,7 +224,6 @@ BANDS = {"down": ("b-bad", "bad"), "maintenance": ("b-maint", "maint"), "held": 
 
 
 def bands_of(bands: Sequence[Band], axis: TimeAxis, height: int) -> Markup:
-    """Bands behind the lines; the words of one are left out where those of another stand."""
     parts = []
     taken: list[tuple[float, float]] = []
     for band in sorted(bands, key=lambda band: band.start - band.end):  # the longest is the first to have words
@@ -253,7 +247,6 @@ def bands_of(bands: Sequence[Band], axis: TimeAxis, height: int) -> Markup:
 
 
 def limits_of(limits: Sequence[Limit], scale: Scale) -> tuple[Markup, Markup]:
-    """(lines for the inner SVG, words for the outer)"""
     lines = [markup('<path class="limit" d="M0 {:g}H1000"/>', scale.inner(limit.value)) for limit in limits]
     words = [text(0, scale.y(limit.value) - 4, limit.words, look="bad") for limit in limits]
     return Markup("").join(lines), Markup("").join(words)
@@ -283,15 +276,12 @@ def outer(label: str, height: int, shapes: Markup) -> Markup:
 
 
 class TableRow(NamedTuple):
-    """One row of a chart's table: where it lies on the plot, and its cells in words."""
-
     x: float
     ys: tuple[float | None, ...]
     cells: tuple[str, ...]
 
 
 def table(label: str, titles: Sequence[str], rows: Sequence[TableRow]) -> Markup:
-    """The figures as a table, folded away; the crosshair reads it."""
     head = Markup("").join(markup("<th>{}", title) for title in titles)
     body = Markup("").join(
         markup(

@@ -1,7 +1,5 @@
-"""The lanes of a moment: marks, states and readings below each other, over one time axis, with one crosshair.
-
-Each lane is an SVG of its own, as wide as the axis. Must not: know what a lane is about, or how pages word it.
-"""
+"""The lanes of a moment: marks, states and readings over one time axis, with one crosshair. Each lane is an SVG of its
+own. Must not: know what a lane is about."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ HEIGHTS = {"ok": 4, "maint": 4, "warn": 8, "bad": 12, "hid": 10}
 
 
 class LaneShown(NamedTuple):
-    """Readings with one unit; of two lines the second is thin. `figures` are those under the crosshair."""
+    """Of two lines the second is thin. `figures` are those under the crosshair."""
 
     name: str
     unit: Unit
@@ -58,7 +56,7 @@ class DrawnLane(NamedTuple):
 
 
 def lane(axis: TimeAxis, times: Sequence[float], shown: LaneShown, place: int) -> DrawnLane:
-    """`place`: the number of the first of its columns in the table; its dots stand where the crosshair is."""
+    """`place`: the number of the first of its columns in the table."""
     known = [value for curve in shown.curves for value in curve.values if value is not None]
     limits = [] if shown.limit is None else [shown.limit]
     scale = scale_of([*known, *limits], shown.height, 0, shown.top)
@@ -89,7 +87,6 @@ def lane(axis: TimeAxis, times: Sequence[float], shown: LaneShown, place: int) -
 
 
 def told(shown: LaneShown) -> str:
-    """A lane in words, for who does not see it."""
     sentences = []
     for curve in shown.curves:
         known = [value for value in curve.values if value is not None]
@@ -155,7 +152,6 @@ def _sign(x: float, y: float, kind: str, icon: str) -> Markup:
 
 
 def states(axis: TimeAxis, rows: Sequence[tuple[str, Sequence[StateShown]]]) -> Markup:
-    """The worse is the taller; what is not known is an empty frame."""
     parts = []
     for number, (name, row) in enumerate(rows):
         base = number * ROW + 20
@@ -185,7 +181,7 @@ def behind(axis: TimeAxis, down: Sequence[tuple[float, float]]) -> Markup:
 
 
 def flag(x: float, words: str) -> Markup:
-    """The time under the crosshair; it slides along its line, so that it never leaves the axis."""
+    """It slides along its line, so that it never leaves the axis."""
     wide = max(FLAG, 7 * len(words) + 10)
     pattern = (
         '<svg class="plot" height="24" aria-hidden="true"><svg class="flag-at" x="{0:g}%" overflow="visible">'
@@ -202,7 +198,7 @@ def figures(
     lanes: Sequence[tuple[LaneShown, Scale]],
     rows: Sequence[tuple[str, Sequence[StateShown]]],
 ) -> tuple[Markup, list[TableRow]]:
-    """The table that the crosshair reads: the middle of each bucket, what was measured in it, and how things stood."""
+    """For the crosshair: the middle of each bucket, what was measured, and how things stood."""
     made = []
     for number, at in enumerate(times):
         values = [(curve.values[number], shown, scale) for shown, scale in lanes for curve in shown.curves]

@@ -45,8 +45,6 @@ class Curve(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """One of several small charts."""
-
     title: str
     curves: tuple[Curve, ...]
     unit: Unit = PLAIN
@@ -55,8 +53,6 @@ class Plot(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """What a line chart may have besides its lines."""
-
     unit: Unit = PLAIN
     base: float = 0
     top: float | None = None
@@ -72,7 +68,7 @@ class Looks(NamedTuple):
 def line_chart(
     title: str, axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], looks: Looks = Looks()
 ) -> Markup:
-    """A whole chart: the figures of the newest moment above it, the plot, and its table below."""
+    """The figures of the newest moment above it, and its table below."""
     unit, height = looks.unit, looks.height
     known = [value for curve in curves for value in curve.values if value is not None]
     scale = scale_of([*known, *(limit.value for limit in looks.limits)], height, looks.base, looks.top)
@@ -109,7 +105,6 @@ def before_after(
     held: Sequence[tuple[float, float]],
     looks: Looks = Looks(height=144),
 ) -> list[Markup]:
-    """The readings around acts, each in its chart: acts dotted, red where the condition held."""
     bands = [Band(start, end, "held") for start, end in held]
     nameless = [mark._replace(words="") for mark in marks]  # all stand over each other: each is named once
     made = []
@@ -126,7 +121,7 @@ def _figure(shown: Markup, figures: Markup, axis: TimeAxis, *, zoom: bool) -> Ma
 
 
 def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -> Markup:
-    """The figures above the plot: those of the newest moment, or of the one under the crosshair."""
+    """Of the newest moment, or of the one under the crosshair."""
     cells = rows[-1].cells if rows else ()
     parts = [markup('<b data-c="0">{}</b>', cells[0])] if cells else []
     for number, curve in enumerate(curves, 1):
@@ -156,7 +151,6 @@ def rows_of(
 
 
 def described(curves: Sequence[Curve], looks: Looks) -> str:
-    """The chart in one sentence, for who does not see it."""
     told = []
     for curve in curves:
         known = [value for value in curve.values if value is not None]
@@ -177,8 +171,8 @@ def _runs(times: Sequence[float], step: float) -> Iterator[range]:
 
 
 def paths(axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], gap_s: float, scale: Scale) -> Markup:
-    """Lines for the inner SVG of a plot, each broken where nothing was measured for longer than `gap_s`; points that
-    were measured less often than the axis has are joined. Below the first one it is filled."""
+    """Lines for the inner SVG, each broken where nothing was measured for longer than `gap_s`. Below the first one it
+    is filled."""
     parts: list[Markup] = []
     for curve in reversed(curves):
         known = [(at, value) for at, value in zip(times, curve.values, strict=True) if value is not None]

@@ -1,4 +1,4 @@
-"""A forecast as a fan: what was measured, what is expected, and how far it may come out otherwise."""
+"""A forecast as a fan: measured, expected, and how far it may come out otherwise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .frame import (
 
 
 class Outlook(NamedTuple):
-    """What is expected at `times`; half of all outcomes lie in `half`, 95 of 100 in `most`, each (low, high)."""
+    """Half of all outcomes lie in `half`, 95 of 100 in `most`, each (low, high)."""
 
     times: Sequence[float]
     expected: Sequence[float]

@@ -1,4 +1,4 @@
-"""Shares and counts: how many recovered, how long the others stayed broken, and where the time of an answer went."""
+"""How many recovered, how long the others stayed broken, and where the time of an answer went."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ class Drop(NamedTuple):
 
 
 class TrialCount(NamedTuple):
-    """Cases of one kind, and how many of them recovered in time."""
-
     name: str
     recovered: int
     total: int
@@ -48,7 +46,7 @@ class PhaseTime(NamedTuple):
 
 
 def survival(drops: Sequence[Drop], horizon: float, words: str = "", act: ActMark | None = None) -> Markup:
-    """The share that is still broken over the seconds since the trigger; `act.at` is in those seconds too."""
+    """`drops` and `act.at` are in seconds since the trigger."""
     height = 86
     scale = Scale(0, 100, height)
     within = [drop for drop in drops if drop.after <= horizon]
@@ -91,7 +89,7 @@ def seconds(length: float) -> str:
 
 
 def lift(healed: TrialCount, alone: TrialCount) -> Markup:
-    """Two rows of discs, nothing done above, healed below, each with its figure: it is its own table."""
+    """Two rows of discs: nothing done above, healed below. It is its own table."""
     rows = Markup("").join(_discs(trials) for trials in (alone, healed))
     return markup('<div class="lift">{}</div>', rows)
 
@@ -114,7 +112,7 @@ def _discs(trials: TrialCount) -> Markup:
 
 
 def interval(label: str, low: float, value: float, high: float) -> Markup:
-    """From -100 to 100 points: between what the truth lies, and the middle; a line stands at no effect."""
+    """From -100 to 100 points: between what the truth lies, and the middle."""
     left, at, right = (50 + max(-100.0, min(100.0, points)) / 2 for points in (low, value, high))
     shapes = markup(
         '<line class="base" x1="0" x2="100%" y1="9" y2="9"/><line class="cross" x1="50%" x2="50%" y1="1" y2="17"/>'
@@ -132,7 +130,7 @@ SHADES = (0.25, 0.4, 0.55, 0.85)
 
 
 def phases(parts: Sequence[PhaseTime]) -> Markup:
-    """Where the time of one answer went, as one bar and its figures. A list of figures is its table."""
+    """As one bar and a list of figures, which is its table."""
     total = sum(part.ms for part in parts)
     if not total:
         return Markup("")

@@ -1,4 +1,4 @@
-"""Bars, one for each check, half-hour or day, and lines as small as a word. The taller a bar, the worse."""
+"""Bars, one for each check, half-hour or day, and lines as small as a word. The taller, the worse."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ WORDS = {"pending": "not checked yet", "maintenance": "in maintenance"}
 
 
 class Bar(NamedTuple):
-    """One bar: a state of monitors, and what is said of it: when, and how it was."""
-
     state: str
     when: str = ""
     words: str = ""
 
 
 def bars(items: Sequence[Bar], label: str, slots: int = 0, *, told: str = "", look: str = "bars") -> Markup:
-    """A strip of bars, the newest at the right; with `slots`, those that are not there yet are left free. `told` is
-    what the strip says in words, where its states mean something of their own."""
+    """The newest at the right; of `slots`, those that are not there yet are left free. `told`: in words, where states
+    mean something of their own."""
     count = max(slots, len(items), 1)
     paths = _paths([item.state for item in items], count)
     start = '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
@@ -43,7 +41,7 @@ def bars(items: Sequence[Bar], label: str, slots: int = 0, *, told: str = "", lo
 
 
 def strip(items: Sequence[Bar], label: str, ends: tuple[str, str]) -> Markup:
-    """A large strip with its ends named, a line that says what is under the finger, and its table."""
+    """Large, with its ends named, a line that says what is under the finger, and its table."""
     if not items:
         return markup('<p class="dim">{}</p>', f"{label}: nothing was measured yet.")
     step = 100 / len(items)
@@ -61,7 +59,6 @@ def strip(items: Sequence[Bar], label: str, ends: tuple[str, str]) -> Markup:
 
 
 def sparkline(values: Sequence[float | None], label: str, top: float | None = None) -> Markup:
-    """A line without axes, from zero to its highest value or `top`; its label says what it shows."""
     known = [value for value in values if value is not None]
     highest = max(top or 0, *known, 1e-9) if known else 1.0
     step = 88 / max(1, len(values) - 1)
@@ -82,7 +79,7 @@ def said(state: str) -> str:
 
 
 def summary(items: Sequence[Bar]) -> str:
-    """How many of each state, the worst first: what a reader without eyes on the strip needs."""
+    """How many of each state, the worst first: for a reader who does not see the strip."""
     states = [item.state for item in items]
     told = [f"{states.count(state)} {said(state)}" for state in ORDER if state in states]
     return f"{', '.join(told)}; newest {said(states[-1])}" if told else "nothing was measured yet"

@@ -1,4 +1,4 @@
-"""What pages there are: one table, in the order of the navigation. Without its API a page is not there either."""
+"""What pages there are, in the order of the navigation. Without its API a page is not there either."""
 
 from .automations import AUTOMATIONS
 from .dependencies import DEPENDENCIES

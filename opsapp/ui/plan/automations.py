@@ -1,4 +1,4 @@
-"""Pages about automations: the list, a new one of each type, one with its runs, and a run whose output is followed."""
+"""Automations: the list, a new one of each type, one with its runs, a run."""
 
 from __future__ import annotations
 

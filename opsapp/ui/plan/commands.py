@@ -1,7 +1,5 @@
-"""The commands that a host takes, each as a form: its fields are those of the agents' own table (`wire.commands`).
-
-Must not: say what a value must be; the API does.
-"""
+"""The commands that a host takes, each as a form: its fields are those of `wire.commands`. Must not: say what a value
+must be; the API does."""
 
 from __future__ import annotations
 

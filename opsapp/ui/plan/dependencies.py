@@ -1,4 +1,4 @@
-"""The page of dependencies: the graph as a picture and as a table, and what changes it."""
+"""The graph of dependencies as a picture and as a table, and what changes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every list has: acts that keep it as it is asked for now under a name, and forget it again."""
+"""What every list has: acts that keep it as it is asked for now, and forget it."""
 
 from __future__ import annotations
 

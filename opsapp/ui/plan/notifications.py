@@ -1,4 +1,4 @@
-"""Who is told: channels, made of the fields of their type; what goes where; what became of every message."""
+"""Channels, made of the fields of their type; what goes where; what became of every message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ QUIET = tuple(field._replace(name=f"quiet_hours.{field.name}") for field in inpu
 
 
 def input_of(field: AddressField) -> Field:
-    """A field of the address, as the room of notifications declares it."""
     kind = KINDS.get(field.kind, field.kind)
     return Field(f"address.{field.name}", field.label, kind, field.choices, field.required, hint=field.hint)
 
@@ -35,7 +34,7 @@ def making(kind: ChannelDescription) -> Act:
 
 
 def moving(kind: ChannelDescription) -> Act:
-    """Another address for a channel that there is: whole, for the one it has is never shown."""
+    """Whole, for the address that it has is never shown."""
     fields = tuple(map(input_of, kind.fields))
     return Act(
         f"move-{kind.name}",
@@ -50,7 +49,7 @@ def moving(kind: ChannelDescription) -> Act:
 
 
 def cloning(kind: ChannelDescription, *, quiet: bool) -> Act:
-    """A new one with every setting of the first but its address, which is shown to nobody."""
+    """With every setting of the first but its address, which is shown to nobody."""
     made = making(kind)
     name = f"clone-{kind.name}" + ("-quiet" if quiet else "")
     fields = made.fields + (QUIET if quiet else ())

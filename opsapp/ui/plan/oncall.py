@@ -1,4 +1,4 @@
-"""On call: who is it now and next, the schedules with their overrides, and whom an incident calls."""
+"""Who is on call now and next, the schedules with their overrides, and whom an incident calls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""What to say when an act was done, by what its button says. An act that needs other words says them itself (`done`).
-
-Must not: know a page; say more than is known when the API has answered.
-"""
+"""What to say when an act was done, by what its button says; an act's `done` goes before. Must not: say more than is
+known when the API has answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is one's own (password, second factor, sessions, keys, how pages are), the service as a whole, first steps."""
+"""One's own settings, the service as a whole, first steps."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ SETTINGS = (
             Part("Configuration", "/api/settings", (), name=parts.CONFIGURED, hidden=True),
             Part("The store", "/api/store", (), name=parts.STORE, hidden=True),
             Part("Healing", "/api/healing/health", (), name=parts.HEALTH, hidden=True),
-            Part("Service", "/api/status/public", (), name="status", hidden=True),
+            Part("Service", "/api/status/public", (), name=parts.SERVICE, hidden=True),
         ),
         forms=(
             Act("pack", "Pack the store", "POST /api/store/pack",

@@ -1,4 +1,4 @@
-"""Problems: what is healed again and again, and a page to say who looks for the cause and until when."""
+"""What is healed again and again, and who looks for the cause until when."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ TAKE = Act(
 
 
 def about(query: str) -> Part:
-    """The problems of what another page is about."""
     return told(parts.PROBLEMS, f"/api/healing/problems?{query}&limit=20", optional=True)
 
 

@@ -1,7 +1,5 @@
 """Of what a page is made: parts (a table or facts) that come from the API, and acts, which are forms that call it.
-
-Plain values. Must not: know HTTP, decide anything (what is shown and what is allowed, the API says).
-"""
+Plain values. Must not: know HTTP, decide what is shown and allowed (the API says)."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ Asks = Callable[[Reader, Answers], Mapping[str, str | tuple[str, ...]]]  # (who 
 
 
 class Column(NamedTuple):
-    """One field of a row. `field` may lead into it (`evidence.verified`). Kinds: words, time, state,
-    percent, code, steps."""
+    """`field` may lead into the row (`evidence.verified`). Kinds: words, time, state, percent, code, steps."""
 
     title: str
     field: str
@@ -27,16 +24,16 @@ class Column(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One input of an act. Kinds: text, area, number, password, choice, list (with commas), lines (a list, one a
-    line), flag (true or false), json, yaml (or JSON), picks (ticks for some of the choices, which a template may give),
-    moment (date and time by the reader's clock), clock (time of day), duration ("15 min", sent in seconds), span (the
-    same, sent as a text like 15m), colour (#rrggbb), name and names (things of the kind `of`, of which the API wants
-    the field `by`), rows (a list of objects with `fields` each, or as JSON), schedule (a choice of how often, or a
-    cron expression), like (a value of the type that the row's field `like` names), kept (of a row: sent back as it
-    is), shown (a list with commas of what the page has shown, which its template sends back).
+    """One input of an act. Kinds: text, area, number, password, choice, list (with commas), lines (a list, one a line),
+    flag, json, yaml (or JSON), picks (ticks for some of the choices, which a template may give), moment (date and
+    time by the reader's clock), clock (time of day), duration ("15 min", sent in seconds), span (sent as a text like
+    15m), colour (#rrggbb), name and names (things of the kind `of`, of which the API wants the field `by`), rows
+    (objects with `fields` each, or as JSON), schedule (how often, or a cron expression), like (a value of the type
+    that the row's field `like` names), kept (of a row: sent back as it is), shown (a list with commas that its
+    template sends back).
 
-    The choices of a field are ordered. `above`, `upto` and `below` name fields of the row: only the choices after, up
-    to or before that value are offered."""
+    `above`, `upto` and `below` name fields of the row: only the choices after, up to or before that value are offered.
+    """
 
     name: str
     label: str
@@ -61,7 +58,7 @@ class Field(NamedTuple):
 
 
 def inputs(record: type, *names: str) -> tuple[Field, ...]:
-    """Those of a form for a declared record: the settings that say how they are asked for, or those of these names."""
+    """Of a declared record: its settings that say how they are asked for, or those of these names."""
     asked = ((part, part.mark(FormField)) for part in settings_in(record) if not names or part.name in names)
     return tuple(_input(part, form) for part, form in asked if form is not None)
 
@@ -119,16 +116,13 @@ class Act(NamedTuple):
 
     @property
     def makes(self) -> bool:
-        """Whether it adds a thing to a list: done a second time, there are two."""
         return self.method == "POST" and bool(self.fields) and not self.tries and "{" not in self.path
 
 
 class Part(NamedTuple):
-    """A section of a page. `pick` leads into the answer. `acts` are for each row, or the whole of facts.
-
-    `source` may use what the address names (`{id}`) and what parts above it said (`{monitor.agent_id}`, by their
-    `name`); without a value for it the part is left out. `asks` adds to its query what depends on the reader, and
-    on what the address and the parts above said."""
+    """A section of a page. `pick` leads into the answer. `acts` are for each row, or the whole of facts. `source` may
+    use names of the address (`{id}`) and of parts above (`{monitor.agent_id}`); without a value the part is left
+    out. `asks` adds to its query what depends on the reader, or on these."""
 
     title: str
     source: str
@@ -149,13 +143,11 @@ class Part(NamedTuple):
 def told(
     name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False, asks: Asks | None = None
 ) -> Part:
-    """An answer that the page's own template or a later part shows."""
     return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional, asks=asks)
 
 
 class PageBlock(NamedTuple):
-    """A block of a page's template that does not need the whole page when it is asked for alone: the names of the parts
-    that it needs, and what makes its values of their answers."""
+    """A block that can be asked for alone with these parts of the page; `shape` makes its values."""
 
     name: str
     parts: tuple[str, ...]
@@ -163,8 +155,8 @@ class PageBlock(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page. One with a look of its own names its `template` and its `shape`, which makes the template's values of
-    the answers; a `title` among these is the page's."""
+    """With a look of its own it has a `template` and a `shape`, which makes the template's values; a `title` among
+    these is the page's."""
 
     path: str
     title: str

@@ -1,8 +1,5 @@
-"""Records of the API as sentences with names and links: what happened, to whom, and what came of it.
-
-`heal` (a ledger entry), `of_incident`, `went_down`, `came_back`, `update`, `run`, `approval`, `window`, `audit`: each
-gives a `Sentence`, which a template shows as it is (`{{ sentence }}`). `NameBook` says who is meant by a name.
-"""
+"""Records of the API as sentences with names and links: each function gives a `Sentence`, which a template shows as it
+is. `NameBook` says who is meant by a name."""
 
 from opsapp.lib.enumerated import listed
 

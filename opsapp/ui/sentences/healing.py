@@ -1,7 +1,4 @@
-"""What healing did, in sentences: an entry of the ledger, and why it ended as it did.
-
-Pure: from the API's records to words. Must not: ask anybody.
-"""
+"""What healing did, in sentences, and why it ended so. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +28,6 @@ BESIDE = 3  # figures that are shown of a heal: more is for its own page
 
 
 def root_of(entry: LedgerEntryShown) -> str | None:
-    """What an entry was put under: the name of its root cause."""
     text = entry.reason
     return text[len(UNDER) :].partition(": ")[0] if text.startswith(UNDER) else None
 
@@ -58,15 +54,14 @@ def _is_number(value: object) -> bool:
 
 
 def why_of(entry: LedgerEntryShown) -> Word | str:
-    """Where the case of an entry is, or that it is not kept any more: the ledger is, for longer. What an agent healed
-    alone never had one here."""
+    """Where the case is, or that it is not kept any more: the ledger is, for longer. What an agent healed alone never
+    had one here."""
     if entry.has_case:
         return case(entry.case_id)
     return "" if entry.source == "agent" or not entry.case_id else "Its case was purged."
 
 
 def heal(entry: LedgerEntryShown, names: NameBook) -> Sentence:
-    """An entry of the ledger: what was done and what became of it, or what was not done and why."""
     at = entry.finished_at or entry.created_at
     where, why = names.target(entry.target), why_of(entry)
     outcome, did = entry.outcome, act(entry)

@@ -1,7 +1,4 @@
-"""Incidents, runs, approvals, windows and what people did, in sentences.
-
-Pure: from the API's records to words. Must not: ask anybody.
-"""
+"""Incidents, runs, approvals, windows and what people did, in sentences. Pure."""
 
 from __future__ import annotations
 
@@ -194,7 +191,6 @@ def came_back(incident: IncidentRecord) -> Sentence | None:
 
 
 def update(incident: IncidentRecord, note: IncidentNote) -> Sentence:
-    """What somebody said of an incident."""
     who, of = person(note.user), _of_monitor(incident)
     told = f": {note.message}" if note.message else ""
     if note.stage in ("acknowledged", "assigned"):
@@ -206,14 +202,12 @@ def update(incident: IncidentRecord, note: IncidentNote) -> Sentence:
 
 
 def of_incident(incident: IncidentRecord) -> list[Sentence]:
-    """All that one incident has to tell."""
     end = came_back(incident)
     told = [went_down(incident), *(update(incident, note) for note in incident.updates)]
     return told + ([end] if end is not None else [])
 
 
 def run(record: RunRow) -> Sentence:
-    """A run of an automation."""
     name = Word(record.name, f"/automations/{quote(record.automation_id, safe='')}")
     place = f"/automations/runs/{quote(record.run_id, safe='')}"
     by = {"schedule": "the schedule", "catch_up": "the schedule", "webhook": "its webhook", "healing": "healing"}
@@ -239,7 +233,6 @@ def run(record: RunRow) -> Sentence:
 
 
 def approval(record: RequestSummary, names: NameBook) -> Sentence:
-    """A request: asked, or decided and how."""
     what = Word(asked_for(record), f"/approvals/{quote(record.request_id, safe='')}")
     where = (Word(" on "), *names.target(record.subject)) if _acts(record) else ()
     status = record.status
@@ -262,7 +255,6 @@ def approval(record: RequestSummary, names: NameBook) -> Sentence:
 
 
 def _came_of(record: RequestSummary) -> Word | str:
-    """What an approval has started."""
     if record.status != "approved":
         return ""
     words, run_id = "What came of it", record.run_id
@@ -270,17 +262,14 @@ def _came_of(record: RequestSummary) -> Word | str:
 
 
 def asked_for(record: RequestSummary) -> str:
-    """What a request is about, shortly: the action, or the automation."""
     return str((_acts(record) and record.plan.get("action")) or record.subject)
 
 
 def _acts(record: RequestSummary) -> bool:
-    """Whether it is about an action on a target."""
     return record.kind == "heal" or (record.kind == "proposal" and record.plan["what"] == "action")
 
 
 def window(record: WindowRecord, now: int) -> Sentence:
-    """Maintenance that is on, or that somebody planned."""
     name, who = Word(record.name, "/maintenance"), person(record.created_by)
     if not record.active:
         return said(int(record.created_at), "icon:cal", who, " planned the maintenance ", name, ".")
@@ -290,7 +279,7 @@ def window(record: WindowRecord, now: int) -> Sentence:
 
 
 def audit(entry: AuditEntry, names: Mapping[str, str] = {}) -> Sentence:
-    """What somebody did, or was refused. `names` are those of ids, as far as they are known."""
+    """What somebody did, or was refused. `names`: of ids, as far as they are known."""
     action = entry.action
     done = entry.result in ("ok", "accepted")
     refused = "" if done else f" ({_why_refused(entry)})"
@@ -331,7 +320,7 @@ def _times_refused(entry: AuditEntry) -> str:
 
 
 def named(entry: AuditEntry, names: Mapping[str, str] = {}) -> str:
-    """The name of what the entry is about, where it was written down or is known; else its id."""
+    """Where it was written down or is known; else the id."""
     for told in (entry.after, entry.before):
         if isinstance(told, dict):
             if isinstance(told.get("depends_on"), str):

@@ -1,7 +1,5 @@
-"""What a sentence is made of: words that may lead somewhere, who is meant by a name, and how long something took.
-
-Pure. Must not: know a record of the API (its neighbours do), a request or a template.
-"""
+"""Words that may lead somewhere, who is meant by a name, how long something took. Pure. Must not: know a record of the
+API (its neighbours do)."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 class Word(NamedTuple):
-    """Some text; with `href` it leads there, `strong` names what was done or who did it, `code` is to be typed."""
+    """`strong` names what was done or who did it, `code` is to be typed."""
 
     text: str
     href: str = ""
@@ -32,7 +30,7 @@ class Word(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Something that happened. `look` is a state (a glyph) or the name of an icon with `icon:` before it."""
+    """`look` is a state (a glyph) or the name of an icon with `icon:` before it."""
 
     at: int
     look: str
@@ -54,7 +52,6 @@ class NameBook(NamedTuple):
     automations: Mapping[str, str] = {}  # id -> name
 
     def target(self, target: str) -> tuple[Word, ...]:
-        """A target of healing: a monitor, a host, or something on a host (`hostname/NAME`)."""
         if target in self.monitors:
             return (Word(target, f"/monitors/{quote(self.monitors[target], safe='')}"),)
         host, _, part = target.partition("/")
@@ -63,7 +60,6 @@ class NameBook(NamedTuple):
         return self.host(target)
 
     def host(self, name: str) -> tuple[Word, ...]:
-        """A host by what it is called; by its id too."""
         if name in self.hosts:
             return (Word(name, f"/agents/{quote(self.hosts[name], safe='')}"),)
         called = next((known for known, agent_id in self.hosts.items() if agent_id == name), None)
@@ -81,7 +77,6 @@ def spoken_target(target: str) -> str:
 
 
 def said(at: int | None, look: str, *words: str | Word | tuple[Word, ...]) -> Sentence:
-    """A sentence of plain texts, words, and several words at once."""
     flat: list[Word] = []
     for word in words:
         if isinstance(word, str):
@@ -99,12 +94,11 @@ def person(name: str | None) -> Word:
 
 
 def case(case_id: str | None, text: str = "Why") -> Word | str:
-    """The page of a case, where there is one."""
     return Word(text, f"/healing/cases/{quote(case_id, safe='')}") if case_id else ""
 
 
 def span(seconds: float) -> str:
-    """How long something took: "6.2 s", "41 s", "17 min", "1 h 5 min", "3 d 4 h"."""
+    """ "6.2 s", "41 s", "17 min", "1 h 5 min", "3 d 4 h"."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f}".removesuffix(".0") + " s"
     if seconds < 2 * MINUTE:

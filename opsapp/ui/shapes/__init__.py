@@ -1,4 +1,2 @@
-"""From the API's answers to what a page of its own look shows: words ready to read. One file per page area.
-
-Pure. Must not: ask anybody, know a request or a template, decide what is allowed.
-"""
+"""From the API's answers to words that a page shows, one file per page area. Pure. None of them may ask anybody, know a
+request or a template, judge, or decide what is allowed."""

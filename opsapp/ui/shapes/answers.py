@@ -1,7 +1,4 @@
-"""What a link in a message asks, for somebody who is not signed in: no more than a viewer may see.
-
-Pure: from the API's records to words.
-"""
+"""What a link in a message asks, for who is not signed in: no more than a viewer may see."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Requests for approval: what waits for its reader, what was decided, and one of them with all that it covers.
-
-Pure: from the API's answers to words.
-"""
+"""Requests for approval: what waits for its reader, what was decided, and one with all that it covers."""
 
 from __future__ import annotations
 
@@ -55,7 +52,6 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _becomes(asked: Question) -> Word | None:
-    """What an approval has started."""
     record = asked.row
     if record.status != "approved":
         return None
@@ -118,7 +114,7 @@ def _host_at(agent_id: str | None) -> str:
 
 
 def _outage(plan: PlanShown) -> list[Fact]:
-    """Of a request for a whole outage: each target, where it is acted on, and in which waves."""
+    """Of a request for a whole outage: each target, where it is acted on, in which waves."""
     facts = [Fact("Waves", Word(plan.waves))] if plan.targets else []
     for target in plan.targets:
         given = {} if plan.params else target.params or {}
@@ -137,7 +133,6 @@ def _of_run(record: ApprovalRecord, plan: PlanShown) -> list[Fact]:
 
 
 def _hosts(plan: PlanShown) -> list[Fact]:
-    """The hosts on which its automations would run: those that an approval is for."""
     names = {target.agent_id: target.host for target in plan.hosts}
     return [Fact("On host", Word(name, _host_at(agent_id))) for agent_id, name in names.items()]
 
@@ -149,7 +144,6 @@ def _given(params: Mapping[str, object]) -> list[Fact]:
 
 
 def script_of(plan: PlanShown) -> str:
-    """The text that would run, where there is one."""
     text = plan.given.get("script") or plan.given.get("command") or ""
     lines = str(text).splitlines()
     return "\n".join(lines[:CODE_LINES]) + ("\n…" if len(lines) > CODE_LINES else "")

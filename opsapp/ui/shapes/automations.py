@@ -1,7 +1,4 @@
-"""Automations: the list with how the last runs went, one with its schedule, and the pages on which they are written.
-
-Must not: ask anything.
-"""
+"""Automations: the list with the last runs, one with its schedule, and the pages that write them."""
 
 from __future__ import annotations
 
@@ -38,8 +35,6 @@ TYPES = {
 
 
 class AutomationLine(NamedTuple):
-    """A row of the list."""
-
     id: str
     name: str
     href: str
@@ -91,7 +86,7 @@ def line_of(row: AutomationRow, recent: list[RunShown]) -> AutomationLine:
 
 
 def may_write(row: AutomationRecord | TemplateRecord, reader: Reader) -> bool:
-    """Whether what is written of this automation or template is not refused for running on the server."""
+    """Whether it is not refused for running on the server."""
     return reader.role == "admin" or not row.needs_admin
 
 
@@ -144,7 +139,6 @@ def edited(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
-    """Another one like it, with a name of its own; its schedule and webhook stay with the first."""
     automation = answers[AUTOMATION]
     return {
         "title": f"Clone {automation.name}",
@@ -158,7 +152,6 @@ def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _as_filled_in(automation: AutomationRecord) -> dict[str, object]:
-    """The stored values as the form takes them: what has a shape, as JSON."""
     params = {name: value for name, value in plain(automation.params).items() if value is not None}
     for name in ("headers", "body", "env", "descriptors"):
         if name in params:
@@ -167,7 +160,7 @@ def _as_filled_in(automation: AutomationRecord) -> dict[str, object]:
 
 
 def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
-    """The next times of its schedule, in the reader's zone. One without a zone of its own goes by the service's."""
+    """In the reader's zone. A schedule without a zone goes by the service's."""
     schedule, zone = automation.schedule, automation.timezone or reader.service_zone
     if not schedule or automation.next_run is None:
         return []
@@ -178,7 +171,7 @@ def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
 
 
 def cannot_decide(automation: AutomationRecord, people: Sequence[Person] | None) -> list[str]:
-    """Its approvers who are no users, or may not decide; none where the reader may not see the users."""
+    """Approvers who are no users, or may not decide; none where the reader may not see the users."""
     if people is None or not automation.requires_approval:
         return []
     able = {person.username for person in people if person.role != "viewer"}

@@ -1,8 +1,5 @@
-"""Before and after: the readings around a case or an incident as charts, with what happened meanwhile as marks.
-
-The readings are those that the condition names, as far as their history is kept; else what is kept of the host.
-Pure. Must not: ask anybody; say what was not measured.
-"""
+"""The readings around a case or an incident as charts, with what happened as marks: those that the condition names, as
+far as their history is kept; else what is kept of the host."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.healing.answers import CaseShown, LedgerEntryShown
+from opsapp.monitoring.engine import ResponsePoint
 from opsapp.ui import charts
-from opsapp.ui.answered import ChecksPoint, HostPoint
 from opsapp.ui.charts import ActMark, Curve, Limit, Looks, Plot, TimeAxis
-from opsapp.ui.parts import CASE
+from opsapp.ui.parts import CASE, HostPoint
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import act
 from opsapp.ui.words import MINUTE
@@ -27,7 +24,7 @@ from opsapp.wire.readings import split
 
 from .monitors import word_of
 
-P = TypeVar("P", HostPoint, ChecksPoint)
+P = TypeVar("P", HostPoint, ResponsePoint)
 AROUND_S = 3600
 STEPS = (60, 120, 300, 900, 3600, 21_600, 86_400)
 MOST_POINTS = 150
@@ -59,8 +56,6 @@ Happened = tuple[float, str, str]  # (when, glyph, words)
 
 
 class Around(NamedTuple):
-    """From when to when, and how fine."""
-
     start: float
     end: float
     step: int
@@ -68,8 +63,6 @@ class Around(NamedTuple):
 
 
 class ShownMoment(NamedTuple):
-    """Something that happened. `number` is what stands for it on the charts."""
-
     number: int
     at: float
     look: str
@@ -77,7 +70,7 @@ class ShownMoment(NamedTuple):
 
 
 class BeforeAfter(NamedTuple):
-    """`note` says what is shown where it is not what the condition reads; `zoomed` that a part was chosen."""
+    """`note`: what is shown where it is not what the condition reads; `zoomed`: a part was chosen."""
 
     charts: tuple[Markup, ...]
     moments: tuple[ShownMoment, ...]
@@ -86,7 +79,7 @@ class BeforeAfter(NamedTuple):
 
 
 def around(opened_at: float, closed_at: float | None, reader: Reader) -> Around:
-    """From an hour before to an hour after, or the part of it that the address asks for."""
+    """From an hour before to an hour after, or what the address asks for."""
     start, last = opened_at - AROUND_S, min(reader.now, (closed_at or reader.now) + AROUND_S)
     chosen = [_whole(reader.query.get(name)) for name in ("from", "to")]
     zoomed = None not in chosen
@@ -112,7 +105,9 @@ def asked_by_case(reader: Reader, earlier: Answers) -> dict[str, str]:
     return query_of(around(case.opened_at, case.closed_at, reader))
 
 
-def of_case(case: CaseShown, host: Sequence[HostPoint], monitor: Sequence[ChecksPoint], reader: Reader) -> BeforeAfter:
+def of_case(
+    case: CaseShown, host: Sequence[HostPoint], monitor: Sequence[ResponsePoint], reader: Reader
+) -> BeforeAfter:
     time_range = around(case.opened_at, case.closed_at, reader)
     wanted, note = wanted_by(case.condition), ""
     checks, reports = _within(monitor, time_range), _within(host, time_range)
@@ -130,7 +125,7 @@ def of_case(case: CaseShown, host: Sequence[HostPoint], monitor: Sequence[Checks
 
 def draw(
     plots: Sequence[Plot],
-    points: Sequence[HostPoint | ChecksPoint],
+    points: Sequence[HostPoint | ResponsePoint],
     time_range: Around,
     moments: Sequence[ShownMoment],
     held: Sequence[tuple[float, float]],
@@ -145,20 +140,20 @@ def draw(
 
 
 def usual_gap(times: Sequence[float]) -> float:
-    """How far apart readings are as a rule: what is seldom looked at has no gap between two looks."""
+    """What is seldom looked at has no gap between two looks."""
     gaps = sorted(later - earlier for earlier, later in pairwise(times))
     return gaps[len(gaps) * 4 // 5] if gaps else 0.0
 
 
-def _state(point: HostPoint | ChecksPoint, at: float, held: Sequence[tuple[float, float]]) -> str:
-    if isinstance(point, ChecksPoint):
+def _state(point: HostPoint | ResponsePoint, at: float, held: Sequence[tuple[float, float]]) -> str:
+    if isinstance(point, ResponsePoint):
         return word_of(point.status).lower()
     start, end = held[0]
     return "before" if at < start else "the condition holds" if at <= end else "after"
 
 
 def marks_of(moments: Sequence[ShownMoment], axis: TimeAxis) -> list[ActMark]:
-    """A line for each moment; the numbers of those that stand close together are written as one."""
+    """The numbers of those that stand close together are written as one."""
     groups: list[list[ShownMoment]] = []
     for moment in moments:
         if groups and axis.x(moment.at) - axis.x(groups[-1][0].at) < APART:
@@ -177,13 +172,10 @@ def _kind(look: str) -> str:
 
 
 class ReadByCondition(NamedTuple):
-    """What a condition needs: its readings, and what it compares them with."""
-
     names: tuple[str, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
 
     def limits(self, *names: str) -> tuple[Limit, ...]:
-        """The figures that a reading is compared with."""
         return tuple(
             Limit(part.right.value, f"condition: {SIDES[part.symbol]} {part.right.value:g}")
             for part in self.comparisons
@@ -193,7 +185,6 @@ class ReadByCondition(NamedTuple):
 
 
 def wanted_by(condition: str) -> ReadByCondition:
-    """Nothing of a condition that cannot be read any more."""
     try:
         read = parse(condition)
     except ConditionError:
@@ -232,7 +223,7 @@ def _plot(name: str, points: Sequence[HostPoint], limits: tuple[Limit, ...]) -> 
     return Plot(title, (Curve(title, values),), unit, top, limits)
 
 
-def monitor_plots(wanted: ReadByCondition, points: Sequence[ChecksPoint]) -> list[Plot]:
+def monitor_plots(wanted: ReadByCondition, points: Sequence[ResponsePoint]) -> list[Plot]:
     """The response time: what every monitor has."""
     if not points:
         return []
@@ -246,7 +237,7 @@ def _within(points: Iterable[P], time_range: Around) -> list[P]:
 
 
 def held_until(case: CaseShown, now: float) -> float:
-    """How long the condition held, as far as that is known: of a case that ended otherwise, until its end."""
+    """As far as it is known: of a case that ended otherwise, until its end."""
     return float(case.recovered_at or case.closed_at or now)
 
 
@@ -265,7 +256,6 @@ def moments_of(case: CaseShown) -> list[ShownMoment]:
 
 
 def _of_entry(entry: LedgerEntryShown, at: float) -> list[Happened]:
-    """A step: when it acted, and how it ended."""
     if entry.rolls_back:
         return [(entry.finished_at or entry.created_at, "warn", "it was undone")]
     if not entry.action_success:

@@ -1,7 +1,4 @@
-"""The page of a case: why it went as it did, what comes next, and what would happen now.
-
-Pure. Must not: ask anybody.
-"""
+"""A case: why it went so, what comes next, what would happen now."""
 
 from __future__ import annotations
 
@@ -62,15 +59,12 @@ WAITS_FOR_WAVE = "One outage is healed in waves ({words}). Its turn comes if tho
 
 
 class Place(NamedTuple):
-    """What a case is about, and where that leads."""
-
     name: str
     href: str
 
 
 class ComesNext(NamedTuple):
-    """What comes next of an open case. `at`: when, where that is known. `left`: the case, where people may end
-    its wait."""
+    """`at`: where it is known. `left`: the case, where people may end its wait."""
 
     words: str
     at: int | None
@@ -99,8 +93,6 @@ class WhatIf(NamedTuple):
 
 
 class WaveLine(NamedTuple):
-    """One wave: how many went, and what they came to."""
-
     name: str
     hosts: int
     kind: str
@@ -172,7 +164,6 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def title(case: CaseShown) -> str:
-    """Why something was done, or was not, as a sentence."""
     named, acted = spoken_target(case.target), case.act
     if case.state != "closed":
         return f"What is done about {named}"
@@ -225,8 +216,7 @@ def _next(case: CaseShown, now: float) -> ComesNext | None:
 
 
 def wave_words(turn: CaseWave) -> str:
-    """Where the deed stands that a case belongs to: "wave 2 of 4: 3 of 31 hosts, 2 verified, 27 wait for its
-    verdict"."""
+    """ "wave 2 of 4: 3 of 31 hosts, 2 verified, 27 wait for its verdict"."""
     if not turn.wave:
         return f"{turn.targets} targets, none has begun"
     present = f"{turn.wave} of {turn.waves}: {turn.hosts} of {turn.targets} hosts"
@@ -242,7 +232,6 @@ def _ends(wave: WaveCounts) -> list[str]:
 
 
 def _waves(turn: CaseWave) -> tuple[WaveLine, ...]:
-    """Each wave with what it has come to, and what has not gone."""
     lines = [_wave(wave, turn) for wave in turn.counts]
     if turn.waiting:
         lines.append(WaveLine("Later", turn.waiting, "off", f"{count(turn.waiting, 'waits', 'wait')}"))
@@ -260,7 +249,6 @@ def _wave(wave: WaveCounts, turn: CaseWave) -> WaveLine:
 
 
 def _readings(entries: Sequence[LedgerEntryShown]) -> tuple[ReadingPair, ...]:
-    """The readings that the condition needed, before the first step and after the last one."""
     before: Mapping[str, object] = next((entry.metrics_before for entry in entries if entry.metrics_before), {})
     after: Mapping[str, object] = next((entry.metrics_after for entry in reversed(entries) if entry.metrics_after), {})
     return tuple(
@@ -305,7 +293,7 @@ def _undo(case: CaseShown) -> str:
 
 
 def _undoable(case: CaseShown) -> LedgerEntryShown | None:
-    """The entry that can be rolled back: the last act, where the host's state was recorded before it."""
+    """The last act, where the host's state was recorded before it."""
     if case.act is None or case.act.snapshot is None:
         return None
     entries = [entry for entry in case.entries if entry.action_success and not entry.rolls_back]
@@ -319,7 +307,6 @@ def _record(case: CaseShown) -> str:
 
 
 def _differs(case: CaseShown, tried: Simulated) -> str:
-    """What would be another way now, in one sentence."""
     now, then = tried.action_selection, case.act
     told = []
     chosen, done = now.action_type if now else None, then.action if then else None

@@ -1,7 +1,4 @@
-"""One command on a host: what was asked, how it stands, what it wrote.
-
-Must not: ask anything.
-"""
+"""One command on a host: what was asked, how it stands, what it wrote."""
 
 from __future__ import annotations
 
@@ -30,8 +27,6 @@ STREAM = "/api/agents/{}/commands/{}/stream"
 
 
 class CommandShown(NamedTuple):
-    """A command in words."""
-
     what: str
     host: str
     kind: str
@@ -91,12 +86,11 @@ def shown_of(record: CommandRecord, agent_id: str, now: float) -> CommandShown:
 
 
 def is_unseen(output: str, reader: Reader) -> bool:
-    """Viewers get `***` in place of what hosts wrote. For others that is what a program wrote."""
+    """Viewers get `***` in place of what hosts wrote; for others a program wrote that."""
     return output == HIDDEN and reader.role == "viewer"
 
 
 def spoken(record: CommandRecord) -> str:
-    """A command as one line: what a shell reads, or what is done to what."""
     params, kind = record.params, record.type
     if HIDDEN in params.values():
         return UNTOLD.get(kind, kind.replace("_", " "))

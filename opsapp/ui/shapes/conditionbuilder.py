@@ -1,8 +1,5 @@
-"""What a condition may compare, in words, and the text of one comparison that was picked from it.
-
-Names are spelled and text is written by the condition language itself (`opsapp/wire`); its parser judges the whole
-afterwards, as if it had been typed. Must not: read a condition in a way of its own, ask anybody.
-"""
+"""What a condition may compare, and the text of one comparison that was picked: spelled by the condition language
+(`opsapp/wire`), whose parser judges it as if it had been typed."""
 
 from __future__ import annotations
 
@@ -71,7 +68,7 @@ READABLE = {readable.name: readable for _, group in GROUPS for readable in group
 
 
 class BuilderForm(NamedTuple):
-    """The row of fields below the text. `picked` are their values until they are used; `wrong`: why not."""
+    """`picked` are the fields' values until they are used; `wrong`: why not."""
 
     groups: tuple[tuple[str, tuple[Readable, ...]], ...]
     comparisons: tuple[tuple[str, str], ...]
@@ -97,7 +94,6 @@ def builder(form: Mapping[str, str], readings: Iterable[ReadingRecord]) -> Build
 
 
 def build(form: Mapping[str, str]) -> Built:
-    """The condition of the form and one comparison more."""
     before = form.get("condition", "").strip()
     readable = READABLE.get(form.get("pick_reading", ""))
     symbol, which, value = (form.get(f"pick_{name}", "").strip() for name in ("is", "which", "value"))
@@ -115,7 +111,6 @@ def build(form: Mapping[str, str]) -> Built:
 
 
 def _named(name: str, which: str) -> str:
-    """The reading of one service, disk and so on, or of each of them."""
     family, middle, attribute = split(name)
     if middle == "*" and family in FAMILIES:
         return key_of(family, which or "*", attribute)

@@ -1,7 +1,5 @@
-"""What depends on what: a picture with the root causes ringed, and a table that says the same.
-
-A large graph is drawn around what somebody looks for, or around what has failed. Must not: ask anything.
-"""
+"""What depends on what: a picture with the root causes ringed, and a table. A large graph is drawn around what somebody
+looks for, or what has failed."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ class GraphPicture(NamedTuple):
 
 @dataclass(frozen=True)
 class EdgeRow:
-    """A row of the act that takes it out, with `id` to show; `sure` says what heals of the parent have shown."""
+    """For the act that takes it out, with `id` to show; `sure`: what heals of the parent have shown."""
 
     id: str
     target: str
@@ -65,8 +63,6 @@ class EdgeRow:
 
 
 class DependencyLine(NamedTuple):
-    """A row of the table: one target and what it depends on, each of which can be taken out."""
-
     name: str
     kind: str
     word: str
@@ -79,7 +75,7 @@ class DependencyLine(NamedTuple):
 
 
 class ChosenTarget(NamedTuple):
-    """The target that is edited. Each edge is a row of the act that takes it out; `fixed`: the file declares it."""
+    """The target that is edited. `fixed`: the file declares it."""
 
     name: str
     kind: str
@@ -131,7 +127,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 def neighbourhood(
     nodes: Mapping[str, DependencyNode], edges: Sequence[tuple[str, str]], roots: Set[str], wanted: str
 ) -> set[str]:
-    """What is drawn: all of a small graph; of a large one, what is near to what is looked for or has failed."""
+    """All of a small graph; of a large one, what is near to what is looked for or has failed."""
     joined = {name for edge in edges for name in edge}
     centre = {name for name in joined if wanted and wanted.lower() in name.lower()}
     if wanted and not centre:
@@ -143,7 +139,6 @@ def neighbourhood(
 
 
 def chosen_of(name: str, nodes: Mapping[str, DependencyNode], known: Edges, roots: Set[str]) -> ChosenTarget | None:
-    """What a box leads to: what it needs and what needs it."""
     if name not in nodes:
         return None
     line = row_of(nodes[name], roots, known)

@@ -1,7 +1,4 @@
-"""A forecast of the API in words and as a picture: both from the same points. Pure.
-
-Must not: forecast, or tell an interval that the API does not.
-"""
+"""A forecast in words and as a picture, from the same points. Must not: tell an interval that the API does not."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ def what_of(forecast: ForecastRecord) -> str:
 
 
 def disk_of(forecast: ForecastRecord) -> str | None:
-    """The mount whose disk it is about; "" for that of the whole host; None for what is no disk."""
+    """ "" for that of the whole host; None for what is no disk."""
     metric = forecast.metric
     if metric.startswith(INODES):
         return str(metric.removeprefix(INODES).removesuffix(".percent"))
@@ -52,7 +49,6 @@ def between(forecast: ForecastRecord, now: float) -> str:
 
 
 def chart_of(forecast: ForecastRecord, title: str, reader: Reader, height: int = 110) -> Markup:
-    """What was measured, then what is expected at the forecast's own points."""
     unit = unit_of(forecast)
     top = 100.0 if unit is PERCENT else None
     measured = [*((hour.at, hour.value) for hour in forecast.past), (int(reader.now), forecast.now)]

@@ -1,7 +1,5 @@
-"""What breaks next: the forecast that comes true first, in a sentence and as a fan.
-
-Pure. Must not: forecast; the API does, and says how often it was right.
-"""
+"""The forecast that comes true first, in a sentence and as a fan. Must not: forecast; the API does, and says how often
+it was right."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ class NextLine(NamedTuple):
 
 
 def breaks_next(first: NextBreak | None, of_host: list[ForecastRecord] | None, reader: Reader) -> NextLine | None:
-    """`of_host` are the forecasts of its host, with their fans and what was measured: words and picture are of one."""
+    """`of_host`: the forecasts of its host, with their fans and what was measured."""
     if first is None:
         return None
     what = (first.metric, first.mount)

@@ -1,7 +1,4 @@
-"""The gates of healing in words: those that a case met, and those of a dry run.
-
-Pure. Must not: know a page.
-"""
+"""The gates of healing in words: those that a case met, and those of a dry run."""
 
 from __future__ import annotations
 
@@ -131,7 +128,6 @@ def _approval(told: GateLine, by: str, status: str) -> GateLine:
 
 
 def rungs(case: CaseShown, trust: TrustShown | None) -> tuple[Rung, ...]:
-    """The ladder of a case: each stage with its gates, as far as it came."""
     reached = [name for name, _ in RUNGS].index(case.stage)
     by_stage: dict[str, list[GateLine]] = {name: [] for name, _ in RUNGS}
     by_service = case.act is not None and case.act.host == SERVER
@@ -156,7 +152,6 @@ def rungs(case: CaseShown, trust: TrustShown | None) -> tuple[Rung, ...]:
 
 
 def _chosen(case: CaseShown) -> list[GateLine]:
-    """The actions that were taken, with how often each had helped before."""
     chosen = []
     for entry in case.entries:
         action = entry.action_type
@@ -166,7 +161,7 @@ def _chosen(case: CaseShown) -> list[GateLine]:
 
 
 def helped_before(case: CaseShown, action: str) -> str:
-    """How often an action had helped against the condition, this case aside; "" where it had never been tried."""
+    """This case aside; "" where it had never been tried."""
     known = next((record for record in case.records if record.action_type == action), None)
     if known is None:
         return ""
@@ -176,7 +171,6 @@ def helped_before(case: CaseShown, action: str) -> str:
 
 
 def _measured(gates: list[GateLine], case: CaseShown) -> list[GateLine]:
-    """The end of verification carries what was measured before and after."""
     changed = [text for entry in case.entries if (text := figures(entry) or _changed(entry))]
     if not gates or not changed:
         return gates
@@ -205,7 +199,6 @@ def _trusted(case: CaseShown, trust: TrustShown | None) -> list[GateLine]:
 
 
 def _took(case: CaseShown) -> dict[str, str]:
-    """How long a stage took, where both of its ends are known."""
     entries, act = case.entries, case.act
     durations = {}
     if entries:
@@ -218,7 +211,6 @@ def _took(case: CaseShown) -> dict[str, str]:
 
 
 def of_dry_run(answer: Simulated, helped: str = "") -> tuple[GateLine, ...]:
-    """A dry run as one line for each stage, up to where it would end."""
     would, chosen, trust = answer.would, answer.action_selection, answer.trust
     correlation, dependency = answer.correlation, answer.dependency
     if correlation.kind != "open":

@@ -1,7 +1,5 @@
-"""What happened, newest first: what the records of several rooms say, as one list of sentences.
-
-Pure. Must not: tell the same thing twice (the audit also has what incidents and approvals tell themselves).
-"""
+"""What happened, newest first, as sentences. Must not: tell the same thing twice (the audit also has what incidents and
+approvals tell themselves)."""
 
 from __future__ import annotations
 
@@ -33,7 +31,6 @@ def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
 
 
 def without_repeats(told: Iterable[Sentence]) -> list[Sentence]:
-    """What is said again and again, once, where it was said last, with how often."""
     times: dict[tuple[str, str], list[Sentence]] = {}
     for sentence in told:
         times.setdefault((sentence.look, sentence.text), []).append(sentence)

@@ -1,7 +1,4 @@
-"""How healing stands, and chaos: what they found, in sentences.
-
-Pure. Must not: ask anybody.
-"""
+"""How healing stands, and chaos: what they found, in sentences."""
 
 from __future__ import annotations
 
@@ -9,8 +6,7 @@ from typing import NamedTuple
 
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.maintenance.records import HealingWindowRecord
-from opsapp.ui.answered import InletShown
-from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS
+from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS, InletShown
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
 from opsapp.ui.words import rough_span

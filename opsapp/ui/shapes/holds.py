@@ -1,7 +1,4 @@
-"""What makes healing do less for a while, in sentences: a pause, hands off, a release, somebody who is here.
-
-Pure. Must not: ask anybody.
-"""
+"""What makes healing do less for a while: a pause, hands off, a release, somebody who is here."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ def lines(holds: Iterable[HoldRecord]) -> list[HoldLine]:
 
 
 def on_host(windows: Iterable[HealingWindowRecord], agent: AgentRow) -> list[HoldLine]:
-    """Of healing windows, those that lower what is done on a host."""
     names = (agent.id, agent.hostname, agent.label)
     held = [row for row in windows if row.target in names and row.action in SAID]
     return [_line(row.action, "this host", row.created_by, row.reason, int(row.expires_at)) for row in held]

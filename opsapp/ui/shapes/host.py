@@ -1,7 +1,4 @@
-"""One host: a sentence about it, its charts, its disks with what is to come, what runs on it, and its commands.
-
-Must not: ask anything.
-"""
+"""One host: a sentence about it, its charts, its disks with what is to come, what runs on it, its commands."""
 
 from __future__ import annotations
 
@@ -70,8 +67,6 @@ class ProcessShown(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """The most pressing thing of a host, and where on the page there is more of it."""
-
     look: str
     words: str
     place: str
@@ -153,7 +148,6 @@ def services_of(agent: AgentDetail) -> list[ServiceShown]:
 
 
 def given_to(agent: AgentDetail, query: Mapping[str, str]) -> dict[str, str]:
-    """What the forms begin with."""
     presets = {"params.sort": "cpu", "params.limit": "20", "params.lines": "200", "params.source": "journald"}
     chosen = {"params.service": query.get("service", ""), "params.unit": query.get("unit", ""), "params.timeout": "60"}
     return {"label": agent.label, "tags": ", ".join(agent.tags), **presets, **chosen}
@@ -191,7 +185,6 @@ def lead_of(agent: AgentDetail, disks: Sequence[DiskShown], reader: Reader) -> L
 
 
 def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
-    """The one that is full first, first; the rest by how full they are."""
     agent = answers[AGENT]
     mounts, forecasts, place = agent.metrics.disks, forecasts_of(answers), f"/agents/{agent.id}"
 
@@ -216,7 +209,6 @@ def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
 
 
 def ahead_of(forecast: ForecastRecord | None, now: float) -> str:
-    """When it will be as full as it may."""
     if forecast is None or forecast.hits_at is None or forecast.hits_at <= now:
         return ""
     full = f"{forecast.threshold:g} % full in {rough_span(forecast.hits_at - now)}"
@@ -226,7 +218,6 @@ def ahead_of(forecast: ForecastRecord | None, now: float) -> str:
 def fan_of(
     told: Moment | None, disks: Sequence[DiskShown], forecasts: Mapping[str, ForecastRecord], reader: Reader
 ) -> Markup | None:
-    """The chosen disk: what was measured, and where it is heading as far as that is known."""
     disk = next((candidate for candidate in disks if candidate.chosen), None)
     if disk is None:
         return None
@@ -245,7 +236,6 @@ def fan_of(
 
 
 def outlook_of(forecast: ForecastRecord | None, now: float) -> charts.Outlook:
-    """The fan as the API tells it, where the threshold is ahead."""
     if forecast is None or forecast.hits_at is None or forecast.hits_at <= now:
         return charts.Outlook((), (), (), ())
     words = f"{reaches(forecast)} {forecast.threshold:g} % in {rough_span(forecast.hits_at - now)}"
@@ -287,7 +277,6 @@ def is_about(rule: RuleSettings, agent: AgentDetail) -> bool:
 
 
 def log_address(agent_id: str, query: Mapping[str, str]) -> str:
-    """The stream of a unit's journal, once a unit is named."""
     unit = query.get("unit", "")
     safe = unit.replace("@", "").replace(".", "").replace("-", "").replace("_", "").replace(":", "")
     if not safe.isalnum():

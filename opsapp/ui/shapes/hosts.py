@@ -1,7 +1,4 @@
-"""The list of hosts: a row for each with what it measures, and what about it wants to be said.
-
-Must not: ask anything; the rows come in one answer of the API.
-"""
+"""The list of hosts, from one answer of the API."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ class HostGauge(NamedTuple):
 
 
 class HostLine(NamedTuple):
-    """A row of the list. `word` is its state, or the worst of its problems while it reports; `more` are the others."""
+    """`word` is its state, or the worst of its problems while it reports; `more` are the others."""
 
     row: FleetRow
     under: str
@@ -85,7 +82,6 @@ def line_of(row: FleetRow) -> HostLine:
 
 
 def state_of(row: FleetRow) -> tuple[str, str]:
-    """What a row says of its host at one look: whether it reports, else the worst of what is wrong."""
     if row.status != "online" or row.unreadable or not row.problems:
         return presence_of(row)
     worst = row.problems[0]
@@ -93,7 +89,7 @@ def state_of(row: FleetRow) -> tuple[str, str]:
 
 
 def presence_of(row: AgentRow) -> tuple[str, str]:
-    """Whether a host reports. Of one that had no time yet to come back after an outage of ours nobody knows."""
+    """Of one that had no time yet to come back after an outage of ours nobody knows."""
     return UNHEARD if row.unheard else STATES[row.status]
 
 
@@ -106,7 +102,6 @@ def gauge(value: float | None, values: Line, label: str, *, high: bool) -> HostG
 
 
 def notes_of(row: AgentRow) -> tuple[str, ...]:
-    """What somebody has to know of this host besides its state and its problems."""
     facts = []
     if row.unreadable:
         facts.append(f"Its record cannot be read: {row.unreadable}.")

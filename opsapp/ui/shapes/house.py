@@ -38,15 +38,11 @@ class UserLine(NamedTuple):
 
 @dataclass(frozen=True)
 class UseRow:
-    """A secret and an automation, for the acts that end or allow its use."""
-
     id: str
     automation_id: str
 
 
 class SecretUser(NamedTuple):
-    """An automation that may use a secret, or might until it was edited."""
-
     name: str
     row: UseRow
 
@@ -117,7 +113,6 @@ def since_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
 
 
 def named_in_entries(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
-    """Of a list only what the entries are about."""
     return rows_named(entry.target for entry in earlier[ENTRIES])
 
 

@@ -1,7 +1,4 @@
-"""Incidents as a list, and the war room of one.
-
-Pure: from the API's answers to words. The war room has this incident's cases only, newest first.
-"""
+"""Incidents as a list, and the war room of one, with this incident's cases only, newest first."""
 
 from __future__ import annotations
 
@@ -52,8 +49,6 @@ RECENT = 40  # entries of a timeline that are not folded
 
 @dataclass(frozen=True, kw_only=True)
 class HealOfIncident(LedgerEntryShown):
-    """An entry of the ledger with where its outage stood, if that is healed in waves."""
-
     wave: CaseWave | None = None
 
 
@@ -67,12 +62,11 @@ class TimelineItem(NamedTuple):
 
     @property
     def then(self) -> str:
-        """The same page with its crosshair at that time."""
         return f"?at={moment.iso(self.at, seconds=True)}#moment"
 
 
 class IncidentLine(NamedTuple):
-    """A row of the list: an incident, or several that are alike and began together. `until` is the last end."""
+    """One, or several that are alike and began together. `until` is the last end."""
 
     rows: tuple[IncidentRecord, ...]
 
@@ -101,12 +95,10 @@ class TriedRemedy(NamedTuple):
 
 
 def overview(answers: Answers, reader: Reader) -> dict[str, object]:
-    """The page: the list, and the notices that visitors of the status page read."""
     return {**listing(answers, reader), "notices": answers[NOTICES]}
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
-    """The list: what is open on top, where nothing else was asked for."""
     plain = not any(reader.query.get(name) for name in FILTERS)
     now, rows = answers[OPEN], answers[INCIDENTS]
     mine, lines = {"owner": reader.username}, lines_of(now) if plain else []
@@ -127,8 +119,8 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def lines_of(rows: Iterable[IncidentRecord]) -> list[IncidentLine]:
-    """What is alike is one line, which opens to its members; never what differs in its state, its severity or who has
-    it, or what people have written about."""
+    """What is alike is one line, which opens to its members; never what differs in state, severity or who has it, or
+    what people have written about."""
 
     def kind_of(row: IncidentRecord) -> tuple[object, ...] | None:
         if row.unreadable or any(note.message for note in row.updates):
@@ -139,7 +131,7 @@ def lines_of(rows: Iterable[IncidentRecord]) -> list[IncidentLine]:
 
 
 def folded(items: list[TimelineItem]) -> dict[str, object]:
-    """The newest of a long timeline stand open, the rest is folded; what somebody has to decide is never."""
+    """The newest of a long timeline stand open; what somebody has to decide is never folded."""
     undecided = max((number for number, item in enumerate(items, 1) if item.ask), default=0)
     open_ones = max(RECENT, undecided)
     return {"items": items[:open_ones], "earlier": items[open_ones:]}
@@ -224,7 +216,6 @@ def _names(answers: Answers) -> NameBook:
 
 
 def _questions(answers: Answers, reader: Reader) -> list[Question]:
-    """What this incident's cases ask."""
     heals, names = _heals(answers[ROOM]), _names(answers)
     cases = {heal.case_id for heal in heals}
     asked_for = {heal.approval_id for heal in heals}  # one request may be about many cases
@@ -272,13 +263,12 @@ def _heals(known: WarRoom) -> list[HealOfIncident]:
 
 
 def _causes(heals: Sequence[LedgerEntryShown]) -> list[Sentence]:
-    """Why it is so, as the hosts said it; each cause once, as it was named last."""
+    """Why it is so, as the hosts said it; each once, as it was named last."""
     named = {entry.cause.text: entry.created_at for entry in heals if entry.cause}
     return [said(at, "icon:bell", sentence_of(text)) for text, at in named.items()]
 
 
 def waves_told(heals: Sequence[HealOfIncident]) -> list[Sentence]:
-    """Where an outage stands that is healed in waves; each once."""
     known = {wave_words(entry.wave): entry.created_at for entry in heals if entry.wave}
     return [said(at, "heal", sentence_of(f"{words[:1].upper()}{words[1:]}")) for words, at in known.items()]
 
@@ -345,7 +335,6 @@ def _stage_now(incident: IncidentRecord) -> str:
 
 
 def _people(incident: IncidentRecord) -> list[tuple[str, str]]:
-    """Who has to do with it: (name, what)."""
     about: dict[str, str] = {}
     for note in incident.updates:
         about[note.user] = "wrote"
@@ -355,7 +344,7 @@ def _people(incident: IncidentRecord) -> list[tuple[str, str]]:
 
 
 def _tried(row: SuggestedRemedy) -> TriedRemedy:
-    """By the outages of this monitor that it ended; how often it ended well elsewhere says nothing here."""
+    """By the outages of this monitor that it ended."""
     ended, tried = row.helped_here, row.tried_here
     figures = f"ended {ended} of {count(tried, 'outage')}" if tried else "not tried here"
     about = f"when {row.condition}" if row.action_type else "automation"

@@ -1,7 +1,5 @@
-"""What healing has learned: suggestions, forecasts, and how far each rule is trusted.
-
-Pure. Must not: ask anybody, say a figure that the API does not have.
-"""
+"""What healing has learned: suggestions, forecasts, and trust in each rule. Must not: say a figure that the API does
+not have."""
 
 from __future__ import annotations
 
@@ -130,7 +128,6 @@ def _suggestion(row: SuggestionRecord) -> SuggestionLine:
 
 
 def hosts_of_forecasts(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
-    """Of the hosts only those that the page names."""
     return {"ids": _hosts_in_order(earlier)[:MOST_IDS] or (NO_ID,)}
 
 
@@ -143,8 +140,8 @@ def _soonest_first(answers: Answers) -> list[ForecastRecord]:
 
 
 def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
-    """What is reached first, first; of a disk, whose space and inodes have one each, the one that is reached first.
-    Of a host that is silent nothing is foretold: since when, is said."""
+    """What is reached first, first; a disk has one each for space and inodes: the first counts. Of a silent host
+    nothing is foretold."""
     names = {host.id: host.name for host in answers[AGENTS]}
     known = one_of_each_disk([row for row in _soonest_first(answers) if row.agent_id in names])
     lines = [forecast(row, names[row.agent_id], reader, at < DRAWN) for at, row in enumerate(known)]
@@ -220,7 +217,6 @@ def _signs(wealth: float, alarm: float) -> int:
 
 
 def _meters(row: TrustShown) -> tuple[Meter, ...]:
-    """The evidence of this level, as far as the API gives figures."""
     evidence = row.evidence
     decided = evidence.verified + evidence.failed
     meters = [Meter("Outages in 7 days", str(evidence.triggers_7d), -1)]

@@ -1,7 +1,4 @@
-"""The ledger as sentences, one for each entry, and what its last check has found.
-
-Pure. Must not: ask anybody.
-"""
+"""The ledger as sentences, and what its last check has found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The maintenance pages: what is on, what comes, what was; a month as a calendar; what a window silences, in words."""
+"""Maintenance: what is on, what comes, what was; a month as a calendar; what a window silences."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ class WindowLine(NamedTuple):
 
 
 class CalendarMark(NamedTuple):
-    """A window on one day of the calendar."""
-
     id: str
     name: str
     words: str
@@ -89,7 +87,6 @@ def names_in(answers: Answers) -> KnownNames:
 
 
 def silences(scope: Sequence[str], override: str, names: KnownNames) -> str:
-    """What a window silences, in a sentence."""
     if scope:
         what = f"No alert of {_covered(scope, names)} is sent"
     else:
@@ -153,7 +150,6 @@ def service_zone(answers: Answers) -> str:
 
 
 def month_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
-    """The weeks of the month that the address asks for, with a day around for zones."""
     first = _first_of(reader)
     days = list(calendar.Calendar().itermonthdates(first.year, first.month))
     begin = datetime(days[0].year, days[0].month, days[0].day, tzinfo=ZoneInfo(reader.zone))
@@ -222,7 +218,6 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
-    """Another one like it, with a name of its own, on."""
     row = answers[STORED_WINDOW]
     shown = _editor(plain(row) | {"name": f"{row.name} (copy)"}, answers, reader)
     return shown | {"window": None, "next": (), "title": f"Clone {row.name}"}
@@ -236,7 +231,6 @@ def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def covers_asked(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
-    """What is chosen, by the script or by the address; else what the window has."""
     stored = earlier.known(WINDOW) or earlier.known(STORED_WINDOW)
     chosen = reader.query.get("covers", reader.query.get("scope", ""))
     held = stored.scope if stored else ()
@@ -252,7 +246,6 @@ def covered(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _editor(row: dict[str, object], answers: Answers, reader: Reader) -> dict[str, object]:
-    """Its times by the reader's clock. What cannot be read has none."""
     zone = service_zone(answers)
     times = {name: row[name] and by_readers_clock(str(row[name]), zone, reader.zone) for name in ("start", "end")}
     told = {"row": row | times, "zone": service_zone(answers), "effects": HEALING, "everything": answers[EVERYTHING]}

@@ -1,8 +1,5 @@
-"""The moment: one time axis of a host, a monitor, an incident or a case, and what was true at one time on it.
-
-The address says all of it (`from`, `to`, `at`, in UTC); the page speaks by the reader's clock. Must not: ask anything;
-claim a cause that no host has named.
-"""
+"""One time axis of a host, a monitor, an incident or a case, and what was true at one time on it. The address is in UTC
+(`from`, `to`, `at`); the page speaks by the reader's clock. Must not: claim a cause that no host has named."""
 
 from __future__ import annotations
 
@@ -58,8 +55,6 @@ class LaneRow(NamedTuple):
 
 
 class StateLine(NamedTuple):
-    """`was`: how it stood from where on, for the crosshair."""
-
     name: str
     place: str
     kind: str
@@ -68,7 +63,7 @@ class StateLine(NamedTuple):
 
 
 class EventLine(NamedTuple):
-    """An event, or several that are alike and near each other. `last`: when the last one was."""
+    """One, or several that are alike and near each other. `last`: when the last one was."""
 
     at: int
     clock: str
@@ -118,7 +113,7 @@ class MomentShown(NamedTuple):
 
 
 def asked(reader: Reader, earlier: Answers) -> dict[str, str]:
-    """What the address asks for. A time that was filled in is one of the reader's clock."""
+    """A time that was filled in is one of the reader's clock."""
     times = {name: in_utc(text, reader.zone) for name in ("from", "to", "at") if (text := reader.query.get(name))}
     return times | ({"runs": "all"} if reader.query.get("add") == ADDED else {})
 
@@ -142,7 +137,6 @@ def told_in(answers: Answers) -> Moment | None:
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    """Of a page that has it as a part."""
     told = told_in(answers)
     return {"moment": None if told is None else shown(told, reader)}
 
@@ -286,7 +280,7 @@ def _glyph(kind: str) -> str:
 
 
 def _events(told: Moment, link: _Links, reader: Reader, fewest: int = FEWEST) -> list[EventLine]:
-    """In order of time; what began before stands at the beginning. Those that are alike are one line."""
+    """In order of time; what began before stands at the beginning. Alike ones are one line."""
     long = told.until - told.since > DAY
 
     def clock(at: float) -> str:

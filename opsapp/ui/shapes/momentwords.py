@@ -1,7 +1,5 @@
-"""What a moment says in words: the answer on top, and what was true at the crosshair.
-
-A cause is named only where a host has named it; else the title says that it is not known, and then what is.
-"""
+"""A moment in words: the answer on top, and what was true at the crosshair. A cause is named only where a host has
+named it."""
 
 from __future__ import annotations
 
@@ -47,7 +45,6 @@ def answer_of(told: Moment, reader: Reader) -> MomentAnswer:
 
 
 def _title(told: Moment, went: list[MomentMark], cases: list[MomentMark], high: list[str]) -> str:
-    """A cause that a host has named; else what is known, and no more."""
     if told.causes:
         return sentence_of(told.causes[-1])
     if went:
@@ -63,7 +60,6 @@ def _title(told: Moment, went: list[MomentMark], cases: list[MomentMark], high: 
 
 
 def _told(mark: MomentMark, told: Moment, reader: Reader) -> str:
-    """A mark as a sentence, with when it was."""
     since = _at(mark.since, told, reader)
     if mark.until is None:
         when = f"at {since}" if mark.row not in ("outage", "run") else f"since {since}"
@@ -80,7 +76,6 @@ def _at(at: float, told: Moment, reader: Reader) -> str:
 
 
 def _high(told: Moment, reader: Reader) -> Iterator[str]:
-    """Readings that were far above their usual value of this time."""
     for lane in told.lanes:
         known = [(value, at) for value, at in zip(lane.curves[-1].values if lane.unit == "milliseconds" else
                  lane.curves[0].values, told.times, strict=True) if value is not None]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page of one monitor: its response times over the span that was asked for, its uptime, what is around it."""
+"""One monitor: its response times over the asked span, its uptime, what is around it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from opsapp.healing.moments import Moment
 from opsapp.healing.records import DependencyGraph, RuleRecord, RuleSettings
 from opsapp.lib.cron import parse
 from opsapp.lib.cronwords import in_words
+from opsapp.monitoring.engine import MetricPoint, ResponsePoint
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
-from opsapp.ui.answered import ChecksPoint, PluginPoint
 from opsapp.ui.parts import BEATS, DAYS, DEPENDENCIES, HEALS, INCIDENTS, METRICS, MOMENT, MONITOR, RULES, WINDOWS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
@@ -69,7 +69,7 @@ def now(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def beats(answers: Answers, reader: Reader) -> dict[str, object]:
-    """The last checks. `again`: the seconds after which there is one more; checks that change nothing are no events."""
+    """`again`: the seconds until one more; checks that change nothing are no events."""
     if not answers[BEATS]:
         return {"checks": Markup(""), "again": 0, "last_check": None, "next_check": ""}
     monitor = answers[BEATS][0]
@@ -100,7 +100,6 @@ def place_of(monitor: MonitorRecord) -> str:
 
 
 def looked(monitor: MonitorRecord) -> str:
-    """How it is looked at, in a line."""
     if monitor.type == "push":
         often = f"every {words.rough_span(monitor.interval)}"
         if monitor.schedule:
@@ -127,15 +126,14 @@ def next_check(monitor: MonitorRecord, reader: Reader) -> str:
     return f"in {words.rough_span(left)}" if left > 0 else "now"
 
 
-def measured(monitor: MonitorRecord, points: list[PluginPoint], told: Moment, reader: Reader) -> list[MetricShown]:
-    """What a plugin measures, over the time that is shown."""
+def measured(monitor: MonitorRecord, points: list[MetricPoint], told: Moment, reader: Reader) -> list[MetricShown]:
     axis = charts.TimeAxis(told.since, told.until, ZoneInfo(reader.zone), told.live)
     step = int(max(min(DAY, told.step), 1.5 * monitor.interval))
     return metrics_of(monitor.metrics or {}, points, axis, step, reader)
 
 
-def days_strip(monitor: MonitorRecord, points: list[ChecksPoint], reader: Reader) -> Markup:
-    """Ninety days, each as the worst of it; days are those of UTC, as they are stored."""
+def days_strip(monitor: MonitorRecord, points: list[ResponsePoint], reader: Reader) -> Markup:
+    """Ninety days, each as the worst of it; days of UTC, as they are stored."""
     known = {point.time // DAY: point for point in points}
     today = int(reader.now) // DAY
     bars = []
@@ -168,7 +166,7 @@ def certificate(monitor: MonitorRecord) -> str:
 
 
 def neighbours(graph: DependencyGraph | None, name: str, *, above: bool) -> dict[str, str]:
-    """What it hangs on, or what hangs on it, by the graph of dependencies: how each stands."""
+    """What it hangs on, or what hangs on it: how each stands."""
     if graph is None:
         return {}
     statuses = {node.target: node.status for node in graph.nodes}

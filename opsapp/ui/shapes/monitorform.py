@@ -1,4 +1,4 @@
-"""The form of a monitor: which fields its type has, what stands in them, and which hosts there are to choose from."""
+"""The form of a monitor: the fields of its type, what stands in them, which hosts there are."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ KINDS = {part.name: form.kind for part in settings_in(MonitorSettings) if (form 
 
 
 class FormKind(NamedTuple):
-    """A type of monitor, as the form offers it."""
-
     name: str
     about: str
     address: str  # what its address looks like; empty: it has none
@@ -72,7 +70,6 @@ def kind_of(declared: MonitorType) -> FormKind:
 
 
 def may_write(type_name: str, reader: Reader) -> bool:
-    """Whether the reader may make, and try, a monitor of this type."""
     return reader.role == ADMIN or not TYPES[type_name].on_host
 
 
@@ -113,7 +110,6 @@ def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title:
 
 
 def _stored(monitor: MonitorRecord) -> JsonObject:
-    """The settings as inputs hold them."""
     return {name: _text(kind, getattr(monitor, name)) for name, kind in KINDS.items()}
 
 

@@ -1,7 +1,4 @@
-"""Monitors as a short list: state, last checks, last day.
-
-Pure: from the API's list (`sort=worst`, `recent=30`) to what a row shows.
-"""
+"""Monitors as a short list, from the API's (`sort=worst`, `recent=30`)."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ class MonitorLine(NamedTuple):
 
 
 def state_of(monitor: MonitorRecord) -> str:
-    """Its state; of one that is down within a window, both."""
     return DOWN_IN_WINDOW if monitor.down_in_window else monitor.status
 
 

@@ -1,4 +1,4 @@
-"""The list of monitors: each with its state in a word, its last checks, its last day, and what it comes to."""
+"""The list of monitors: state in a word, last checks, last day."""
 
 from __future__ import annotations
 

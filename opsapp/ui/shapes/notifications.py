@@ -1,4 +1,4 @@
-"""The pages of notifications: what each channel takes, in a sentence; deliveries with the failed ones on top."""
+"""What each channel takes, in a sentence; deliveries with the failed ones on top."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ChannelLine(NamedTuple):
 
 
 class SentLine(NamedTuple):
-    """One delivery. `error` says why it was not accepted: not in the words of the program that sent it."""
+    """`error`: why it was not accepted, not in the words of the program that sent it."""
 
     row: DeliveryRecord
     words: str
@@ -47,8 +47,6 @@ class SentLine(NamedTuple):
 
 
 class SeverityRoute(NamedTuple):
-    """Where messages of one severity go."""
-
     severity: str
     meaning: str
     channels: tuple[str, ...]
@@ -93,7 +91,6 @@ def channel_of(row: ChannelRecord) -> ChannelLine:
 
 
 def takes(row: ChannelRecord) -> str:
-    """Which messages it gets, in a sentence."""
     which = "All messages" if len(row.severities) == len(SEVERITIES) else _joined(row.severities).capitalize()
     about = f" about {_joined(row.tags)}" if row.tags else ""
     how = f", collected for {row.digest_s} s" if row.digest_s else ""

@@ -1,4 +1,4 @@
-"""The pages of on call: who it is, until when, who is next, and whom incidents called. Pure."""
+"""Who is on call, until when, who is next, and whom incidents called."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The first page: what is wrong, what needs its reader, what the machine does, what breaks next, what happened.
-
-Pure: from the API's answers to words. What nobody knows is said to be unknown, and never counted as well.
-"""
+"""The first page: what is wrong, what needs its reader, what the machine does, what breaks next, what happened. What
+nobody knows is never counted as well."""
 
 from __future__ import annotations
 
@@ -35,14 +33,12 @@ Joined = list[Trouble]  # what is one line: alerts about one target, or a single
 
 
 class UnderLine(NamedTuple):
-    """What hangs on something that failed, and waits for it."""
-
     name: Word
     words: str
 
 
 class WrongLine(NamedTuple):
-    """One thing that is wrong. `trouble` is for the act of taking it; several that are alike have none."""
+    """`trouble` is for the act of taking it; several that are alike have none."""
 
     trouble: Trouble | None
     state: str
@@ -63,8 +59,6 @@ class WrongLine(NamedTuple):
 
 
 class NeedLine(NamedTuple):
-    """Something else that wants a person. `row` is for putting it away."""
-
     look: str
     words: Sentence
     row: SuggestionRecord | None = None
@@ -76,8 +70,6 @@ class Pip(NamedTuple):
 
 
 class WorkLine(NamedTuple):
-    """An open case of healing."""
-
     name: tuple[Word, ...]
     place: str
     words: Sentence
@@ -88,7 +80,6 @@ class WorkLine(NamedTuple):
 
 
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
-    """The page's heading, and where to begin while nothing is watched."""
     overview = answers[OVERVIEW]
     mine = sum(request.mine for request in _asked(answers, reader))
     return {
@@ -117,7 +108,6 @@ def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def side(answers: Answers, reader: Reader) -> dict[str, object]:
-    """What needs its reader, what the machine does, what breaks next."""
     overview = answers[OVERVIEW]
     names = _names(answers)
     asked = cards(_asked(answers, reader))
@@ -169,8 +159,8 @@ def lines_of(overview: Overview, names: NameBook) -> list[WrongLine]:
 
 
 def gathered(tops: list[Joined], busy: Collection[str]) -> list[list[Joined]]:
-    """Alike ones together where they are many: monitors that are unknown without a reason, as after a start, and alerts
-    of one rule on one host. `busy` ones stand for themselves: something hangs on them, or their case is open."""
+    """Alike ones together where they are many: monitors unknown without a reason, as after a start, and alerts of one
+    rule on one host. `busy` ones, on which something hangs or whose case is open, stand for themselves."""
     groups: dict[tuple[str, ...], list[Joined]] = {}
     for top in tops:
         groups.setdefault(("",) if top[0].name in busy else _kind_of(top), []).append(top)
@@ -188,7 +178,6 @@ def _kind_of(joined: Joined) -> tuple[str, ...]:
 
 
 def _several(alike: list[Joined], names: NameBook) -> WrongLine:
-    """Many that are alike, as one line with their names."""
     troubles = [trouble for trouble, *_ in alike]
     first = troubles[0]
     alerts = first.kind == "alert"
@@ -210,7 +199,6 @@ def _several(alike: list[Joined], names: NameBook) -> WrongLine:
 
 
 def _alike(top: Trouble, names: NameBook) -> WrongLine:
-    """One for many that are alike, with the names of the first ones."""
     title = count(top.alike, top.kind)
     others = [replace(top, id=other.id, name=other.name, incident_id=other.incident_id) for other in top.others]
     return WrongLine(
@@ -229,7 +217,7 @@ def _alike(top: Trouble, names: NameBook) -> WrongLine:
 
 
 def joined(troubles: Iterable[Trouble]) -> list[Joined]:
-    """Alerts of several rules about one target are one line, the worst first, with all of their conditions."""
+    """Alerts of several rules about one target are one line, the worst first."""
     groups: dict[tuple[str, str], Joined] = {}
     for number, trouble in enumerate(troubles):
         key = (trouble.kind, trouble.name) if trouble.kind == "alert" else ("", str(number))
@@ -344,7 +332,7 @@ def _certificate(certificate: CertificateEnd) -> NeedLine:
 
 
 def _is_work(work: CaseUnderWay) -> bool:
-    """What waits for people is asked elsewhere; what they have agreed to may be left alone first."""
+    """What waits for people is asked elsewhere; what they agreed to may be left alone first."""
     return work.state != "awaiting_approval" or work.left_until is not None
 
 

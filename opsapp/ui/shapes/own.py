@@ -10,9 +10,8 @@ import yaml
 from opsapp.agents.records import AgentRow
 from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.records import MonitorRecord
+from opsapp.monitoring.records import MonitorRecord, StatusDocument
 from opsapp.notify.records import ChannelRecord
-from opsapp.ui.answered import StatusSummary
 from opsapp.ui.parts import (
     AGENTS,
     CHANNELS,
@@ -22,13 +21,16 @@ from opsapp.ui.parts import (
     KEYS,
     MONITORS,
     OWN,
+    SERVICE,
     SESSIONS,
     STATUS_SUMMARY,
     STORE,
 )
 from opsapp.ui.reader import Answers, Reader
+from opsapp.web.records import ChangeRecord
 from opsapp.wire.records import plain
 
+SIGNS = {"create": "+", "update": "~", "delete": "−"}
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
 ORDER = ("fail", "warn", "ok")
 TO_TEXT = json.JSONEncoder(ensure_ascii=False).encode
@@ -37,8 +39,6 @@ UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 class FirstStep(NamedTuple):
-    """One of the first steps."""
-
     name: str
     title: str
     done: bool
@@ -55,8 +55,6 @@ class KeyLine(NamedTuple):
 
 
 class DocumentChange(NamedTuple):
-    """What a document would change, or has changed."""
-
     sign: str
     words: str
     fields: tuple[tuple[str, str, str], ...]
@@ -100,7 +98,7 @@ def service(answers: Answers, reader: Reader) -> dict[str, object]:
         "store": store,
         "sizes": [(name, size_of(number)) for name, number in store.sizes.items()],
         "health": answers[HEALTH],
-        "status": answers["status"],
+        "status": answers[SERVICE],
     }
 
 
@@ -112,8 +110,6 @@ def size_of(number: float) -> str:
 
 
 class FoldedEntry(NamedTuple):
-    """One thing of the document, by its name, as the document has it."""
-
     name: str
     text: str
 
@@ -152,7 +148,7 @@ def yaml_text(value: object) -> str:
 
 
 def document_text(document: JsonObject) -> str:
-    """YAML to read and change. Of many things, each has one line of JSON: thousands would take too long."""
+    """To read and change. Of many things, each has one line of JSON: YAML would take too long."""
     rows = sum(len(value) for value in document.values() if isinstance(value, list))
     if rows <= MOST_YAML:
         return yaml_text({kind: entries for kind, entries in document.items() if entries})
@@ -166,17 +162,14 @@ def _lines(value: object) -> str:
     return "[\n    " + ",\n    ".join(map(TO_TEXT, value)) + "\n  ]"
 
 
-def change_words(change: JsonObject) -> DocumentChange:
-    """One change that the API tells of."""
-    deed = change["change"]
-    sign = {"create": "+", "update": "~", "delete": "−"}.get(deed, "~")
-    before, after = change.get("before") or {}, change.get("after") or {}
+def change_words(change: ChangeRecord) -> DocumentChange:
+    before, after = change.before, change.after
     fields = tuple(
         (name, json.dumps(before.get(name)), json.dumps(after.get(name)))
         for name in sorted({*before, *after})
         if before.get(name) != after.get(name)
     )
-    return DocumentChange(sign, f"{deed} {change['kind']}: {change['key']}", fields)
+    return DocumentChange(SIGNS[change.change], f"{change.change} {change.kind}: {change.key}", fields)
 
 
 # -- first steps
@@ -244,7 +237,7 @@ def _host(hosts: list[AgentRow]) -> FirstStep:
     return FirstStep("host", title, False, words, "/agents/add", "Add a host")
 
 
-def _status_page(status: StatusSummary | None, monitors: list[MonitorRecord]) -> FirstStep:
+def _status_page(status: StatusDocument | None, monitors: list[MonitorRecord]) -> FirstStep:
     title = "A status page for others"
     if status and status.monitors:
         return FirstStep("status", title, True, "Visitors see how it goes.", "/status", "Status page")

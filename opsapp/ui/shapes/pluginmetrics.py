@@ -1,4 +1,4 @@
-"""What a plugin says and measures, for the page of its monitor and for its form. Must not: ask anything."""
+"""What a plugin says and measures, for the page of its monitor and for its form."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from opsapp.lib.addresses import HIDDEN
+from opsapp.monitoring.engine import MetricPoint
 from opsapp.monitoring.records import MetricNow
 from opsapp.ui import charts
-from opsapp.ui.answered import PluginPoint
 from opsapp.ui.reader import Reader
 
 MOST_CHARTS = 24
@@ -31,24 +31,20 @@ def _seconds(value: float) -> str:
 
 
 def unit_named(name: str) -> charts.Unit:
-    """How a value of this unit is written."""
     return charts.Unit(_seconds) if name == "s" else UNITS.get(name) or charts.unit_of(name)
 
 
 def written(metric: MetricNow) -> str:
-    """A value with its unit."""
     return unit_named(metric.unit).words(metric.value)
 
 
 def command_line(command: Sequence[str]) -> str:
-    """A command as one would type it; what is hidden of it stays so."""
     return " ".join(word if word == HIDDEN else shlex.quote(word) for word in command)
 
 
 def metrics_of(
-    metrics: Mapping[str, MetricNow], points: Sequence[PluginPoint], axis: charts.TimeAxis, step: int, reader: Reader
+    metrics: Mapping[str, MetricNow], points: Sequence[MetricPoint], axis: charts.TimeAxis, step: int, reader: Reader
 ) -> list[MetricShown]:
-    """Each metric that is measured now, or was in the span that is shown, with its newest value and its chart."""
     names = sorted({*metrics, *(name for point in points for name in point.metrics)})
     times = [min(reader.now, point.time + step / 2) for point in points]
     shown = []

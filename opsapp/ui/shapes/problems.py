@@ -1,7 +1,4 @@
-"""Problems in words: what is healed again and again, who looks for its cause, and until when.
-
-Pure. Must not: judge; what is overdue the API says.
-"""
+"""What is healed again and again, who looks for its cause, and until when. What is overdue the API says."""
 
 from __future__ import annotations
 
@@ -21,8 +18,6 @@ NAMELESS = NameBook()
 
 
 class ProblemLine(NamedTuple):
-    """One problem. `row` is for acts; `quiet` says when it closes by itself."""
-
     target: str
     href: str
     rule: str
@@ -74,7 +69,6 @@ def lines(problems: Iterable[ProblemRecord], reader: Reader) -> tuple[ProblemLin
 
 
 def open_lines(answers: Answers, reader: Reader) -> tuple[ProblemLine, ...]:
-    """Those that are not closed: what another page says of its own thing."""
     return lines((problem for problem in answers[PROBLEMS] if problem.state != "closed"), reader)
 
 
@@ -111,7 +105,6 @@ def state_of(problem: ProblemRecord) -> tuple[str, str]:
 
 
 def sentence(problem: ProblemRecord) -> str:
-    """What is wrong: a heal that has to be done again and again."""
     if problem.unreadable:
         return f"It cannot be read: {problem.unreadable}."
     heals = f"Healed {problem.heals} times in {span(problem.window_s).replace(' d', ' days')}"

@@ -1,7 +1,5 @@
-"""What an assistant proposes: who asks, what exactly would be done, and what it would have done.
-
-Pure: from the API's record to words. What the assistant says is shown as its words, never as the service's.
-"""
+"""What an assistant proposes, what exactly would be done, and what it would have done. The assistant's words are shown
+as its, never as the service's."""
 
 from __future__ import annotations
 
@@ -41,8 +39,6 @@ class FiringBefore:
 
 @dataclass(frozen=True)
 class Condensed:
-    """What a draft would have done, as far as the request keeps it."""
-
     since: Annotated[int, SaidAs("from")]
     until: Annotated[int, SaidAs("to")]
     total: int | None
@@ -60,7 +56,7 @@ class PastOfProposal(NamedTuple):
 
 
 def asker(record: ApprovalRecord) -> list[Fact]:
-    """Whose words the reason is; nothing of a request that a person or a rule has made."""
+    """Whose words the reason is; nothing where a person or a rule asks."""
     about = record.assistant
     if about is None:
         return []

@@ -1,7 +1,4 @@
-"""The report about monitors: how long each was up, down and unseen in a month, and what its target still allows.
-
-Pure. Must not: ask anybody.
-"""
+"""How long each monitor was up, down and unseen in a month, and what its target still allows."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ class SpanLink(NamedTuple):
 
 
 class MonthLine(NamedTuple):
-    """A monitor, a tag, a group of the status page or all. What nobody can say is a dash."""
+    """A monitor, a tag, a group or all. What nobody can say is a dash."""
 
     name: str
     href: str | None

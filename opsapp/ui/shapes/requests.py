@@ -1,7 +1,5 @@
-"""What people are asked: a request for approval as a question with its risk, its record and its end.
-
-Pure: from the API's record to words ready to show. Must not: decide who may; the API says so (`refusal`).
-"""
+"""A request for approval as a question with its risk, its record and its end. Who may decide the API says
+(`refusal`)."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ ENDS = {
 
 
 class Question(NamedTuple):
-    """One request. `share` is how much of its time is left, in per cent; `refusal` why its reader may not decide.
-    `about` tells it from equal ones, which are `others` where one card is for all of them."""
+    """`share`: of its time that is left, in per cent; `refusal`: why its reader may not decide. `about` tells it from
+    equal ones, which are `others` on one card."""
 
     row: ApprovalRecord
     plan: PlanShown
@@ -62,13 +60,13 @@ class Question(NamedTuple):
 
 
 def cards(asked: Iterable[Question]) -> list[Question]:
-    """Equal requests are one card, which names each; whoever decides first on top, of these who has the least time."""
+    """Equal requests are one card; whoever decides first on top, of these who has the least time."""
     ordered = sorted(asked, key=lambda question: (not question.mine, question.row.expires_at))
     return [first._replace(others=tuple(others)) for first, *others in gathered(ordered, _same, lambda _: 0, fewest=2)]
 
 
 def _same(question: Question) -> tuple[object, ...] | None:
-    """What is equal in requests of one card: what would be done, why, at which risk, and what its reader may do."""
+    """What would be done, why, at which risk, and what its reader may do."""
     row, plan = question.row, question.plan
     if plan.targets or row.quorum > 1 or question.votes:
         return None
@@ -77,7 +75,6 @@ def _same(question: Question) -> tuple[object, ...] | None:
 
 
 def question(record: ApprovalRecord, names: NameBook, reader: Reader) -> Question:
-    """A request that waits, or waited, for people."""
     heals, proposed = record.kind == "heal", record.kind == "proposal"
     plan, whole = made(PlanShown, record.plan), max(1, record.expires_at - record.requested_at)
     left = max(0.0, record.expires_at - reader.now)
@@ -133,7 +130,6 @@ def _because(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Senten
 
 
 def command(plan: PlanShown) -> str:
-    """The action as one would type it."""
     given = [value for value in plan.given.values() if value is not None]
     values = [value if isinstance(value, str) else json.dumps(value) for value in given]
     return " ".join([plan.action, *values]).strip()
@@ -171,6 +167,5 @@ def _who(record: ApprovalRecord) -> str:
 
 
 def outcome(record: ApprovalRecord) -> str:
-    """How a request ended, in a word for its state."""
     by = f" by {record.decided_by}" if record.decided_by else ""
     return ENDS.get(record.status, "Waits") + by

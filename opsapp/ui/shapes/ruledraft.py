@@ -1,8 +1,5 @@
-"""A rule that is being written: from the form to the API's rule and back, and what the API is asked about it.
-
-Nothing that was filled in is lost: an act on the draft (a step more, a step up) changes the form, which is shown again.
-Pure. Must not: judge a rule; the API does.
-"""
+"""A rule that is being written: from the form to the API's rule and back. An act on the draft (a step more, a step up)
+changes the form, which is shown again: nothing that was filled in is lost."""
 
 from __future__ import annotations
 
@@ -29,14 +26,12 @@ TEXTS = ("condition", "severity", "for", "trust_ceiling", "initial_level", "desc
 
 
 class StepDraft(NamedTuple):
-    """One step as it is filled in: every value is text."""
-
     action: str
     params: dict[str, str]
 
 
 class RuleDraft(NamedTuple):
-    """What is filled in. `alone`: the one step is kept as the rule's `action`, as it was saved."""
+    """`alone`: the one step is kept as the rule's `action`, as it was saved."""
 
     values: dict[str, str]
     steps: tuple[StepDraft, ...]
@@ -44,7 +39,6 @@ class RuleDraft(NamedTuple):
 
 
 def of_form(form: Mapping[str, str]) -> RuleDraft:
-    """What was sent, with the act on it done."""
     count = int(form["steps"]) if form.get("steps", "").isdecimal() and len(form["steps"]) < 3 else 0
     steps = [StepDraft(form.get(f"step-{at}", ""), _params(form, at)) for at in range(count)]
     named = {name: text for name, text in form.items() if not name.startswith(("step-", "pick_"))}
@@ -61,7 +55,6 @@ def _params(form: Mapping[str, str], at: int) -> dict[str, str]:
 
 
 def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
-    """One step more, one less, or one in another place."""
     verb, _, number = do.partition("-")
     if verb == "add" and new in ACTIONS:
         return [*steps, StepDraft(new, {})]
@@ -69,7 +62,6 @@ def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
 
 
 def of_rule(said: RuleSettings) -> RuleDraft:
-    """A saved rule as a form shows it."""
     targets, texts = said.targets or RuleTargets(), {"for": str(said.hold)}
     values = {name: texts.get(name) or str(getattr(said, name)) for name in TEXTS}
     for name in DURATIONS:
@@ -102,7 +94,7 @@ def _text(value: object) -> str:
 
 
 def rule_of(draft: RuleDraft) -> JsonObject:
-    """The rule as the API takes it. What is not readable as its type goes as it is: the API names the field."""
+    """What is not readable as its type goes as it is: the API names the field."""
     values = draft.values
     texts = {name: text.replace("\r\n", "\n") for name, text in values.items() if name in TEXTS and text}
     times = {name: _seconds(text) if text else None for name, text in values.items() if name in DURATIONS}
@@ -126,7 +118,7 @@ def rule_of(draft: RuleDraft) -> JsonObject:
 
 
 def _acts(draft: RuleDraft, where: str | None) -> JsonObject:
-    """Its steps; one that is bound to a host, or was saved so, is the rule's `action`."""
+    """A single step that is bound to a host, or was saved so, is the rule's `action`."""
     first = {"type": draft.steps[0].action, "target": where} if draft.steps else None
     if first is not None and len(draft.steps) == 1 and (draft.alone or where):
         params = _typed(draft.steps[0])
@@ -210,7 +202,7 @@ def _number(text: str) -> int | float | str:
 
 
 def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: Answers) -> tuple[Question, ...]:
-    """Where the condition holds now; and, when the draft is tried, what it would do there, or would have done."""
+    """Where the condition holds now; when the draft is tried, what it would do there, or would have done."""
     draft = of_form(form)
     rule = rule_of(draft)
     asked = [

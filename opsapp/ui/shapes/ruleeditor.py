@@ -1,7 +1,4 @@
-"""The rule editor: the form as it stands, where its condition holds now, what it would do, how far it is trusted.
-
-Pure. Must not: ask anybody, judge a rule.
-"""
+"""The rule editor: the form as it stands, where its condition holds now, what it would do."""
 
 from __future__ import annotations
 
@@ -38,8 +35,6 @@ BELOW = {"budget.slo": "budget_slo", "budget.window": "budget_window"}
 
 
 class ParamField(NamedTuple):
-    """One parameter of an action as a field by its type."""
-
     name: str
     label: str
     value: str
@@ -119,7 +114,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _begun(source: RuleRecord | None) -> RuleDraft:
-    """A rule that is not there yet: an empty one, or another one like `source`, which has to earn its own trust."""
+    """An empty rule, or another one like `source`, which has to earn its own trust."""
     if source is None:
         return RuleDraft(dict(FRESH), ())
     draft = of_rule(source)
@@ -195,13 +190,11 @@ def _past(past: Replayed | None, saved: RuleRecord | None) -> PastCount | None:
 
 
 def _whole(part: str) -> str:
-    """The field whose line shows this part of it, if there is one."""
     name = part.partition(".")[0]
     return BELOW.get(part) or (name if name in PARTED else "")
 
 
 def _elsewhere(wrong: Mapping[str, str]) -> tuple[str, ...]:
-    """What is wrong with fields that the form does not show by themselves."""
     shown = {"", "id", "condition", "for", "cooldown_s", "settle_s", "verify_timeout_s", "description", "severity",
              "wait"}  # fmt: skip
     steps = ("escalation_chain.", "action.params.")

@@ -1,7 +1,4 @@
-"""The list of rules: what each looks for, what it does, how far it may go.
-
-Pure. Must not: ask anybody.
-"""
+"""What each rule looks for, what it does, how far it may go."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ def list_query(reader: Reader, _said: Answers) -> dict[str, str]:
 
 
 def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
-    """Of a list only what the rules are for."""
     return rows_named(name for rule in earlier[RULES] for name in _targets(rule))
 
 

@@ -1,7 +1,4 @@
-"""What a draft rule would have done over stored readings, for its page: a sentence, a strip for each target, a list.
-
-Pure. Must not: judge; the API does.
-"""
+"""What a draft rule would have done over stored readings: a sentence, a strip for each target, a list."""
 
 from __future__ import annotations
 
@@ -32,16 +29,12 @@ STOPS = {
 
 
 class PastStrip(NamedTuple):
-    """One target over the time."""
-
     target: str
     words: str
     bars: Markup
 
 
 class PastFiring(NamedTuple):
-    """One failure, and when it would have fired first."""
-
     when: Markup
     target: str
     place: str

@@ -1,7 +1,4 @@
-"""One run of an automation: how it stands, its parts as a ladder, and where its output is followed.
-
-Must not: ask anything.
-"""
+"""One run of an automation: how it stands, its parts as a ladder, where its output is followed."""
 
 from __future__ import annotations
 
@@ -30,8 +27,6 @@ STATES = {  # status -> (kind, word, what it means)
 
 
 class RunShown(NamedTuple):
-    """A run in a list or at the top of its page."""
-
     name: str
     href: str
     automation_href: str

@@ -1,7 +1,4 @@
-"""How everything stands, in a sentence or two: the heading of the overview, with the figures of the header.
-
-Pure. Must not: know what is shown below it.
-"""
+"""How everything stands: the heading of the overview, from the figures of the header."""
 
 from __future__ import annotations
 
@@ -14,12 +11,11 @@ def is_new(overview: Overview) -> bool:
 
 
 def is_well(overview: Overview) -> bool:
-    """No trouble, and a monitor that says so: what nobody has looked at yet is not well."""
+    """What nobody has looked at yet is not well."""
     return bool(overview.troubles_total == 0 and overview.monitors.up > 0)
 
 
 def heading(overview: Overview, mine: int) -> str:
-    """The state of everything as a sentence or two."""
     asks = "" if not mine else f" {count(mine, 'decision is', 'decisions are')} yours."
     if is_new(overview):
         return "Nothing is watched yet." + asks

@@ -1,12 +1,8 @@
-"""The settings of the public status page: what stands in the forms, what is still lacking, who is told.
-
-Pure. Must not: ask anybody.
-"""
+"""The settings of the public status page, what is still lacking, who is told."""
 
 from __future__ import annotations
 
-from opsapp.statuspages.records import PageRecord
-from opsapp.ui.answered import SubscriberCounts
+from opsapp.statuspages.records import PageRecord, SubscriptionCounts
 from opsapp.ui.parts import COUNTS, OWN_PAGE, STATUS_PAGE
 from opsapp.ui.reader import Answers, Reader
 
@@ -26,7 +22,7 @@ def _lacking(settings: PageRecord) -> str:
     return f"Visitors cannot subscribe yet. Still lacking: {lacking}." if lacking else ""
 
 
-def _told(counts: SubscriberCounts) -> str:
+def _told(counts: SubscriptionCounts) -> str:
     mail, webhook = (counts.confirmed.get(kind, 0) for kind in ("mail", "webhook"))
     if not mail and not webhook and not counts.pending:
         return "Nobody has subscribed yet."

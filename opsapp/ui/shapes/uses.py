@@ -1,8 +1,5 @@
-"""What uses a thing that may be deleted, in sentences that are said before it is done.
-
-Nothing is taken out of what uses it: a rule without its last target would act everywhere, a window without its last
-monitor would cover everything. It finds nothing any more, or fails at that step and says why. Must not: ask anybody.
-"""
+"""What uses a thing that may be deleted: said before. Nothing is taken out of what uses it (a rule without its last
+target would act everywhere): it finds nothing, or fails at that step and says why."""
 
 from __future__ import annotations
 

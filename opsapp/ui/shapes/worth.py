@@ -1,7 +1,4 @@
-"""What a rule is worth, in words and pictures: its lift, and what happens if nobody acts.
-
-Pure. Must not: judge; the API's verdict is told, and what is not known is said so.
-"""
+"""What a rule is worth: its lift, and what happens if nobody acts, by the API's verdict."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""/answer/{token}: a link in a message, for the one act that it is for. No session is asked for, and none is given.
-
-Opening it changes nothing, because programs that look into mail open links; its button does. Must not: decide anything
-(`notify.engine.answers`), or let the token into the tree, a log or the record.
-"""
+"""/answer/{token}: a link in a message, for one act, without a session. Opening it changes nothing, because programs
+that look into mail open links; its button does. Must not: decide anything (`notify.engine.answers`), or let the
+token into the tree, a log or the record."""
 
 from __future__ import annotations
 
@@ -92,7 +90,6 @@ def _wrong(node: Node, ip: str, problem: Problem) -> Response:
 
 
 def _done(request: Request, held: HeldLink) -> Response:
-    """As the API does it, in the name of the link's person."""
     root, thing_id, now = request.root, held.link.thing_id, request.node.clock.now()
     actor = Actor(held.by.name, request.client_ip)
     try:

@@ -8,12 +8,13 @@ from pyramid.response import Response
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import pagesearch
-from opsapp.ui.apicalls import ask, value_of
+from opsapp.ui.apicalls import ask
 from opsapp.ui.builder import find
 from opsapp.ui.builder import known_of as pages_of
 from opsapp.ui.menu import Menu
 from opsapp.ui.pages import frame_of, frame_part, parts_asked, render
 from opsapp.web import api
+from opsapp.web.subrequests import value_of
 
 LONGEST = 200
 

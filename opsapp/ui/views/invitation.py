@@ -1,5 +1,5 @@
-"""/invitation/{token}: where somebody who was invited chooses a password. Without a session; looking changes nothing,
-because programs that look into mail open links."""
+"""/invitation/{token}: who was invited chooses a password, without a session. Looking changes nothing, because programs
+that look into mail open links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def form_for(request: Request) -> Form:
 
 
 def shown(form: Form, token: str, read: Callable[[], InvitationRecord], problem: Problem | None = None) -> Response:
-    """The form, with what was wrong; of a link that cannot be used, that."""
     try:
         invited = read()
     except NotFound as gone:

@@ -1,4 +1,4 @@
-"""/: the first page of the table. It lies at the root of the tree, where no planned page can."""
+"""/: the first page. It lies at the root of the tree, where no planned page can."""
 
 from __future__ import annotations
 

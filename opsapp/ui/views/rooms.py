@@ -16,7 +16,7 @@ from opsapp.lib.problems import Forbidden, Invalid
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import builder, drafts, keptforms, many, pickers, repeats
-from opsapp.ui.apicalls import ask, value_of
+from opsapp.ui.apicalls import ask
 from opsapp.ui.drafts import REDRAW, Draw, Redrawn
 from opsapp.ui.formvalues import body_of, given_to, redrawn
 from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_of, frame_part, local_path, parts_asked, render, see_other
@@ -28,6 +28,7 @@ from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.errors import role_too_low, status_of
 from opsapp.web.forms import read_form
 from opsapp.web.refusals import UNDO
+from opsapp.web.subrequests import value_of
 
 from .sentacts import REFUSALS, after, again, again_at, deleted_at, late, sent_act
 
@@ -79,7 +80,7 @@ def shown(context: PlannedPage, request: Request) -> Response:
 
 
 class FormAgain(NamedTuple):
-    """A form that was sent and is shown once more on its page: as it was filled in, with its answer or its mistakes."""
+    """A sent form, shown once more: as it was filled in, with its answer or its mistakes."""
 
     form_name: str = ""
     given: Mapping[str, object] = {}
@@ -90,7 +91,7 @@ class FormAgain(NamedTuple):
 
 
 class PageValues(NamedTuple):
-    """What a page's template needs; `file`: its name and its text, of a page that is one."""
+    """`file`: its name and its text, of a page that is one."""
 
     values: dict[str, object]
     reader: Reader
@@ -99,14 +100,12 @@ class PageValues(NamedTuple):
 
 
 def show(request: Request, page: Page, ids: dict[str, str], path: str, tried: FormAgain = FormAgain()) -> Response:
-    """The page, or what the live module asks for of it."""
     parts = parts_asked(request)
     return drawn(page, values_of(request, page, ids, path, parts), tried, parts)
 
 
 def values_of(request: Request, page: Page, ids: dict[str, str], path: str, blocks: Sequence[str] = ()) -> PageValues:
-    """All that a page's template needs of the store, or these blocks of it: it may be drawn later, when the request is
-    gone."""
+    """Of the page, or of these blocks: it may be drawn later, when the request is gone."""
     own_blocks = [block for block in blocks if block != COUNTS]
     made_of = builder.narrowed(page, own_blocks) if own_blocks else page
     whole, known = made_of is page, builder.known_of(request.registry)
@@ -155,7 +154,6 @@ def drawn(page: Page, made: PageValues, tried: FormAgain, parts: Sequence[str] =
 
 
 def drawing(request: Request, page: Page, ids: dict[str, str], path: str) -> Draw:
-    """How the page is drawn with what is known of its draft, once that is there."""
     made = values_of(request, page, ids, path)
 
     def draw(draft: Redrawn) -> Response:
@@ -168,7 +166,6 @@ def drawing(request: Request, page: Page, ids: dict[str, str], path: str) -> Dra
 
 
 def as_file(name: str, text: str) -> Response:
-    """Something to keep, as the API wrote it."""
     response = Response(text.encode("utf-8", "replace"), content_type="text/markdown", charset="utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.cache_control = "no-store"
@@ -212,7 +209,7 @@ def change(request: Request, page: Page, ids: dict[str, str], place: str) -> Any
 
 
 def refilled(request: Request, page: Page, ids: dict[str, str], place: str, form: dict[str, str]) -> Any:
-    """What was typed, shown again: as it was before the session ended, or with a row more or less. Nothing is done."""
+    """As it was before the session ended, or with a row more or less. Nothing is done."""
     if page.draft is not None and form.get("act") == REDRAW:
         return drafts.drawn(request, page.draft, form | {"do": ""}, ids, drawing(request, page, ids, place))
     if form.get("act") == many.MANY:
@@ -228,7 +225,6 @@ def refilled(request: Request, page: Page, ids: dict[str, str], place: str, form
 def named_by(
     request: Request, page: Page, ids: dict[str, str], form: dict[str, str]
 ) -> tuple[Act, dict[str, object], str]:
-    """The act that a form names, the row that it is about, and the API's path."""
     act = builder.act_of(page, form.get("act", ""))
     row: dict[str, object] = {name[4:]: text for name, text in form.items() if name.startswith("row-")}
     row |= ids
@@ -285,7 +281,6 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
 
 
 def change_many(request: Request, page: Page, place: str, form: dict[str, str]) -> Any:
-    """One act on the rows that were chosen: asked first where it takes something away."""
     act = builder.act_of(page, form.get("do", ""))
     if act is None or not act.many:
         raise HTTPNotFound
@@ -305,14 +300,13 @@ def change_many(request: Request, page: Page, place: str, form: dict[str, str]) 
 
 
 def ask_to_confirm(values: dict[str, object], form: dict[str, str], problem: Invalid | None = None) -> Response:
-    """What was filled in, kept, with a field for the proof that the API asks for first."""
+    """What was filled in is kept, with a field for the proof."""
     kept = {name: text for name, text in form.items() if name not in (PROOF, "csrf_token")}
     known = {"title": "Confirm that it is you", "kept": kept, "proof": PROOF, "problem": problem}
     return render("confirm.jinja2", values | known, 422 if problem else 403)
 
 
 def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Deferred:
-    """Confirm the session, and send the browser to the same place with the same form."""
     values = frame_of(request)._asdict() | {"path": place}
     field = "code" if CODE.fullmatch(form[PROOF]) else "password"
     answer = ask(request, "POST", "/api/me/confirm", body={field: form[PROOF]})
@@ -328,7 +322,6 @@ def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Defer
 
 
 def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, object]:
-    """The inputs that the thing shown on this page declares, as the API says now."""
     part = builder.part_of(page, name)
     source = builder.filled(part.source, ids) if part is not None and part.facts else None
     if source is None:

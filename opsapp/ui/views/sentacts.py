@@ -1,7 +1,4 @@
-"""A form that was sent to a page: its act, how it is shown again, and where it leads.
-
-Must not: ask the API (`rooms` does).
-"""
+"""A form that was sent to a page: how it is shown again, and where it leads. Must not: ask the API (`rooms` does)."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from pyramid.response import Response
 from opsapp.lib.problems import Conflict, Forbidden, Invalid, OutcomeUnknown, Problem, UpstreamFailed
 from opsapp.runtime.node import Node
 from opsapp.ui import builder
-from opsapp.ui.apicalls import value_of
 from opsapp.ui.pages import frame_of, render, see_other
 from opsapp.ui.plan import Act, Page
 from opsapp.ui.reader import Reader, query_with, with_query
@@ -23,14 +19,14 @@ from opsapp.web.answers import Deferred
 from opsapp.web.config import WebSettings
 from opsapp.web.errors import status_of
 from opsapp.web.idempotency import SentForm
+from opsapp.web.subrequests import value_of
 from opsapp.wire.records import plain
 
 REFUSALS = (Conflict, Forbidden)  # of what was filled in: the form is shown again with it
 
 
 class SentAct(NamedTuple):
-    """A form that was sent: its act on which row, what was filled in, and how its page is drawn. `back`: where one goes
-    on."""
+    """Its act on which row, what was filled in, how its page is drawn. `back`: where one goes on."""
 
     act: Act
     row: dict[str, object]
@@ -60,7 +56,7 @@ def sent_act(
 
 
 def late(answer: Deferred, with_form: SentAct, node: Node, sent: SentForm) -> Response:
-    """What comes of it outside of the transaction. A form that was refused may be sent again as it is."""
+    """Outside of the transaction. A refused form may be sent again as it is."""
     try:
         response = after(value_of(answer), with_form)
     except OutcomeUnknown:
@@ -86,16 +82,13 @@ def after(value: Any, sent: SentAct) -> Response:
 
 
 def deleted_at(place: str, deletion_id: str | None) -> str:
-    """The page that says what was deleted, and offers to put it back."""
     return place if deletion_id is None else f"{place}{'&' if '?' in place else '?'}undo={deletion_id}"
 
 
 def again_at(request: Request, place: str, **said: str) -> str:
-    """Back to the page as it was asked for: the list keeps its filters."""
     return with_query(place, query_with(request.GET, **said))
 
 
 def again(problem: Problem, sent: SentAct) -> Response:
-    """The form once more, as it was filled in, with what is wrong beside it."""
     fields = problem.fields if isinstance(problem, Invalid) else {}
     return render("again.jinja2", sent.shown_with(problem=problem, fields=fields), status_of(problem))

@@ -1,7 +1,5 @@
-"""/login, /login/totp and /logout: a browser's session, in a cookie that no script reads.
-
-Before there is a session a form is protected by a cookie of its own: the hidden field is made from it.
-"""
+"""/login, /login/totp and /logout. Before there is a session a form is protected by a cookie of its own: the hidden
+field is made from it."""
 
 from __future__ import annotations
 
@@ -53,8 +51,6 @@ add_facet(Root, "login", LoginPage)
 
 
 class Form(NamedTuple):
-    """A form that came back, as plain values."""
-
     template: str
     title: str
     secret: str
@@ -64,7 +60,6 @@ class Form(NamedTuple):
     kept: str = ""  # what was typed when the session had ended
 
     def again(self, problem: Problem | None = None, **values: Any) -> Response:
-        """The form once more, with what was wrong."""
         token = masked_token(self.secret)
         known = {
             "title": self.title,
@@ -80,7 +75,6 @@ class Form(NamedTuple):
         return response
 
     def well(self, node: Node, signed_in: LoggedIn | SecondStepDue) -> Response:
-        """On to where the person wanted to go, or to the second step."""
         if isinstance(signed_in, SecondStepDue):
             partial = cookie(PARTIAL, signed_in.partial_token, secure=self.secure, max_age=PARTIAL_S, path="/login")
             if self.kept:
@@ -108,8 +102,8 @@ class Form(NamedTuple):
 
 
 def problem_page(registry: Any, asked: Asked, status: int, problem: Problem) -> Response:
-    """A problem's page; or, for a form of an older session, the way to go on with it. Who has to set up a second factor
-    first is led there."""
+    """Or, for a form of an older session, the way to go on with it. Who has to set up a second factor first is led
+    there."""
     if isinstance(problem, demanded.FactorDemanded):
         return see_other(demanded.PAGE)
     kept = keptforms.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
@@ -120,7 +114,7 @@ def problem_page(registry: Any, asked: Asked, status: int, problem: Problem) -> 
 
 
 def first_steps_are_open(root: Root, username: str) -> bool:
-    """Whether somebody has a password that another one chose, and has not put the first steps away."""
+    """Another one chose the password, and the first steps are not put away."""
     user = resources.find_enabled(root, username)
     return user is not None and not user.own_password and resources.wishes_of(user).first_steps == "open"
 
@@ -142,7 +136,6 @@ def checked(request: Request) -> dict[str, str]:
 
 
 def try_it(node: Node, form: Form, sign_in: Callable[[HasLeft], LoggedIn | SecondStepDue], **values: Any) -> Deferred:
-    """Sign in; back to the form with the reason where that is refused."""
 
     def fn(has_left: HasLeft) -> Response:
         try:
@@ -170,7 +163,7 @@ def login(context: LoginPage, request: Request) -> Deferred:
 
 
 def signed_out(request: Request) -> Response | None:
-    """For who filled in a form of ours, and whose session had ended: the form to sign in, with what was typed."""
+    """The form to sign in, with what was typed into a form of ours when the session had ended."""
     length = request.content_length
     if not is_form(request) or length is None or length > LONGEST_FORM:
         return None

@@ -1,4 +1,4 @@
-"""/static/{digest}/{name}: kept for a year; under a plain name or an old digest it is asked for anew each time."""
+"""/static/{digest}/{name}: kept for a year; under a plain name or an old digest it is asked for anew."""
 
 from __future__ import annotations
 

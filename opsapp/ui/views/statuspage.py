@@ -259,7 +259,7 @@ def monitor_in(document: StatusDocument, monitor_id: str) -> StatusComponent:
 
 
 def slug_of(request: Request) -> str | None:
-    """Of the page of its own below which this is; None: it is the page of all."""
+    """Of the own page below which this is; None: it is the page of all."""
     place = request.context
     while place is not None and not isinstance(place, OwnStatusPage):
         place = getattr(place, "__parent__", None)
@@ -277,13 +277,11 @@ def place_of(request: Request) -> statuspage.PagePlace:
 
 
 def monitors_of_page(request: Request) -> frozenset[str] | None:
-    """Those that the page shows; None: those that are published."""
     slug = slug_of(request)
     return None if slug is None else engine.shown_monitors(request.root, slug)
 
 
 def occurrences(request: Request) -> list[engine.PlannedTime]:
-    """The times of the calendar that concern the page."""
     names = published(request.node, request.root, monitors_of_page(request))
     known = engine.calendar(request.root, slug_of(request))
     return [entry for entry in known if not names.keys().isdisjoint(entry.monitors)]
@@ -297,7 +295,7 @@ def base_of(request: Request) -> str:
 
 
 def kept(request: Request, key: str, render: Render, kind: str) -> Deferred:
-    """What `render` makes of the latest document, once for all visitors. `key` says what else goes into it."""
+    """Made of the latest document once for all visitors. `key`: what else goes into it."""
     latest, asked = latest_of(request), Asked.of(request.environ)
     return Deferred(lambda: answer(asked, latest.text(key, render), kind))
 
@@ -316,7 +314,7 @@ def tagged(request: Request, text: str, kind: str) -> Response:
 
 
 def answer(asked: Asked, text: KeptText, kind: str) -> Response:
-    """With an ETag; 304 to whoever has it already. Packed for whoever can unpack: there is no secret on these pages."""
+    """With an ETag. Packed for whoever can unpack: there is no secret on these pages."""
     response = Response(content_type=kind, charset="utf-8")
     response.etag, response.cache_control, response.vary = text.mark, "no-cache", ("Accept-Encoding",)
     if asked.known and text.mark in ETagMatcher.parse(asked.known, strong=False):

@@ -1,8 +1,6 @@
-"""/status/subscribe and the links in messages: forms of visitors, who have no session and need none.
-
-Opening a link changes nothing, because programs that look into mail open links; its button does, and so does the one
-POST that a mail program sends for its reader (RFC 8058).
-"""
+"""/status/subscribe and the links in messages, for visitors without a session. Opening a link changes nothing, because
+programs that look into mail open links; its button does, and the one POST that a mail program sends for its reader
+(RFC 8058)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How sockets become requests: one port, greenlets for sockets, native threads for the application.
+"""One port, greenlets for sockets, native threads for the application.
 
 The hub reads a request whole (up to its cap), a thread runs the WSGI application, the hub writes what comes back or
-drives what the view left behind (`opsapp.web.answers`). Nothing is monkey-patched: docs/adr/001. The rooms here: `head`
-and `body` read, `exchange` writes, `connection` holds one connection's life, `driving` carries out the kinds of answer.
+drives what the view left behind. `head` and `body` read, `exchange` writes, `connection` holds one connection's life,
+`delivery` carries out the kinds of answer.
 """
 
 from __future__ import annotations
@@ -57,10 +57,8 @@ def serve(
     on_ready: Callable[[Server], None] | None = None,
     on_hangup: Callable[[], bool] | None = None,
 ) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code. `node` starts and stops with the server.
-
-    `on_ready(server)` is called on the hub once connections are accepted, `on_hangup()` at SIGHUP in a greenlet.
-    """
+    """Until SIGTERM or SIGINT; the exit code. `on_ready(server)` is called on the hub once connections are accepted,
+    `on_hangup()` at SIGHUP in a greenlet."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)  # threads: how long one may keep the others waiting
     gevent.setswitchinterval(SWITCH_INTERVAL_S)  # greenlets that are ready: how long before sockets are looked at
     redact.install()
@@ -114,14 +112,14 @@ def _is_alone(node: Node | None) -> bool:
 
 
 def _announce(node: Node | None, listener: Any) -> None:
-    """Where the other nodes of a cluster reach this one: as configured, else at the address that is bound."""
+    """As configured, else the address that is bound."""
     nodes = getattr(node, "nodes", None)
     if nodes is not None and not nodes.address:
         nodes.address = f"http://{netloc(*reachable(plain_address(listener.getsockname())))}"
 
 
 class _NoNode:
-    """Stands in for a node where an application has none: a hub and the one lane, nothing to run."""
+    """For an application without a node: a hub and the one lane."""
 
     def __init__(self) -> None:
         self._hub = Hub()
@@ -145,8 +143,6 @@ class _NoNode:
 
 
 class _Leaving:
-    """That the process is to end, and how."""
-
     def __init__(self) -> None:
         self._event = Event()
         self._code = 0
@@ -161,8 +157,7 @@ class _Leaving:
 
 
 def _reload(server: Server, limits: Limits, node: Node | None, on_hangup: Callable[[], bool] | None) -> None:
-    """The callback reads the file anew, or says False and why not to the log; the limits in it count from the next
-    request on."""
+    """The callback reads the file, or says False and why not to the log; new limits count from the next request on."""
     if on_hangup is None:
         return
     try:
@@ -190,8 +185,7 @@ def _config(node: Node | None) -> Configuration:
 
 
 def _last_resort(code: int) -> threading.Timer:
-    """A stop that hangs (a thread in a call that does not come back) must still end in time. What was committed is
-    safe at any instruction; what was not never was."""
+    """A stop that hangs must still end. What was committed is safe; what was not never was."""
 
     def tell() -> None:
         log.error("the stop took longer than %d s: exiting", LEAVE_WITHIN_S)
@@ -210,7 +204,7 @@ def _last_resort(code: int) -> threading.Timer:
 
 
 def _within_files(limits: Limits) -> Limits:
-    """Ask for as many files as connections need, and accept no more connections than there are files."""
+    """Accept no more connections than there are files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.max_connections + SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -222,7 +216,6 @@ def _within_files(limits: Limits) -> Limits:
 
 
 def serve_paste(app: Callable[..., Any], _global_conf: Mapping[str, str], **settings: str) -> None:
-    """The paste server runner: `use = egg:opsapp#gevent` with host, port, reuse_port and any of the limits."""
     registry = getattr(app, "registry", {})
     try:
         code = serve(

@@ -1,8 +1,5 @@
-"""The access log: one line a request, collected for a moment and written together. Hub only.
-
-A line that goes through `logging` by itself costs as much as reading the request. Handlers that are plain streams with
-one of our looks get the lines of a moment as one piece; any other handler gets a record for each.
-"""
+"""The access log: one line a request, written many at a time, for one costs through `logging` as much as reading the
+request. Handlers that are no plain streams with our looks get a record for each. Hub only."""
 
 from __future__ import annotations
 

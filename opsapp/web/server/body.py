@@ -1,7 +1,5 @@
-"""Reading a request's body off a peer: of a given length or chunked, never more than allowed.
-
-Hub only. `read(size)` gives at most `size` bytes and b"" at the end; `done` says that the next request may follow.
-"""
+"""Reading a body off a peer, never more than allowed. Hub only. `read(size)` gives b"" at the end; `done` says that the
+next request may follow."""
 
 from __future__ import annotations
 
@@ -28,8 +26,6 @@ _BREATHE_EVERY = 256
 
 
 class FixedBody:
-    """A body whose length the head gave."""
-
     def __init__(self, pace: Pace, length: int):
         self.pace, self._peer = pace, pace.peer
         self._left = length
@@ -49,7 +45,7 @@ class FixedBody:
 
 
 class ChunkedBody:
-    """A body in chunks. Malformed framing leaves no way to find the next request: the connection must close."""
+    """Malformed framing leaves no way to find the next request: the connection must close."""
 
     def __init__(self, pace: Pace):
         self.pace, self._peer = pace, pace.peer
@@ -98,7 +94,6 @@ class ChunkedBody:
                 raise Malformed("The trailers cannot be read.", code="bad_trailer")
 
     def _line(self, longest: int) -> bytes:
-        """Up to the next CR LF."""
         buffer = self._peer.buffer
         while (end := buffer.find(b"\r\n", 0, longest + 2)) < 0:
             if len(buffer) >= longest + 2 or b"\n" in buffer[: longest + 2]:
@@ -109,7 +104,7 @@ class ChunkedBody:
 
 
 class LimitedBody:
-    """What a sink is given: the body with its type, its length if known, and an end to its patience."""
+    """What a sink is given; its patience ends."""
 
     def __init__(self, body: FixedBody | ChunkedBody, head: Any, limit: int, proceed: Any):
         self._body = body
@@ -134,7 +129,7 @@ class LimitedBody:
 
 
 class Collected:
-    """A body that is gathered in memory, up to a cap; what arrives counts on its upload."""
+    """Gathered in memory, up to a cap; what arrives counts on its upload."""
 
     def __init__(self, body: FixedBody | ChunkedBody, cap: int, upload: Upload):
         self._body = body
@@ -144,7 +139,7 @@ class Collected:
         self._total = 0
 
     def read(self, enough: int) -> None:
-        """Until so many bytes are there, or the end; TooLarge where there are more than the cap."""
+        """TooLarge where there is more than the cap."""
         while self._total < enough and not self._body.done:
             piece = self._next()
             self._total += len(piece)
@@ -161,6 +156,5 @@ class Collected:
             raise
 
     def whole(self) -> bytes:
-        """All of it."""
         self._upload.arrived()
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)

@@ -52,7 +52,6 @@ class Connection:
                 return
 
     def interrupted(self) -> None:
-        """The interruption has arrived."""
         self._delivered = True
 
     def proceed(self, head: RequestHead) -> None:
@@ -64,6 +63,6 @@ class Connection:
 
 
 def plain_address(address: tuple) -> tuple[str, int]:
-    """(host, port); an IPv4 address that an IPv6 socket shows in its own way is written as what it is."""
+    """(host, port); IPv4 on an IPv6 socket is written as IPv4."""
     host = address[0].removeprefix("::ffff:") if "." in address[0] else address[0]
     return host, address[1]

@@ -1,7 +1,5 @@
-"""Carrying out what a view left behind: streams, deferred answers, upgrades and sinks. Hub only.
-
-No transaction is open here, and nothing persistent is in reach. See `opsapp.web.answers` for what each kind promises.
-"""
+"""Carrying out streams, deferred answers, upgrades and sinks. Hub only: no transaction is open, nothing persistent in
+reach."""
 
 from __future__ import annotations
 
@@ -31,7 +29,6 @@ _WEBSOCKET_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 def deliver(connection: Connection, exchange: Exchange, head: RequestHead, body: Any, answered: Answered) -> None:
-    """Send a plain answer, or drive the kind that the view left."""
     answer: Response | None = answered.answer
     if answer is None:
         exchange.respond(answered.status, answered.headers, answered.body)
@@ -88,7 +85,7 @@ def _stream(connection: Connection, exchange: Exchange, answer: answers.Stream) 
 
 
 def _ending(connection: Connection, source: answers.Source) -> Any:
-    """How a stream ends whose reader may read no more: by its own last word, or cut."""
+    """By the stream's own last word, or cut."""
     return getattr(source, "end", None) or (lambda _reason: connection.interrupt())
 
 

@@ -21,7 +21,7 @@ _UNLISTED = frozenset({"content-type", "content-length", "transfer-encoding", "h
 
 
 class LaterBody:
-    """Stands where a body would be that is read only if the application wants it: see `BodyWanted`."""
+    """In the place of a body that is read only if the application wants it: `BodyWanted`."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -34,7 +34,7 @@ class LaterBody:
 
 
 class UnreadBody:
-    """Stands where a sink's body would be: it stays on the socket until the view has answered."""
+    """In the place of a sink's body, which stays on the socket until the view has answered."""
 
     def read(self, _size: int = -1) -> NoReturn:
         raise TooLarge("This request must not have a body.")
@@ -48,7 +48,6 @@ Body = bytes | LaterBody | UnreadBody
 def make(
     server: Shared, remote: tuple[str, int], local: tuple[str, int], request_id: str, head: RequestHead, body: Body
 ) -> dict[str, Any]:
-    """The environ. Its Host is one that URLs may be built from."""
     scheme, host = canonical(head.host, server.base_url(), local)
     environ = {
         **server.base_environ,
@@ -81,7 +80,6 @@ def make(
 
 
 def base_environ(local: tuple) -> dict[str, Any]:
-    """What is the same for every request."""
     return {
         "SCRIPT_NAME": "",
         "SERVER_NAME": local[0],
@@ -97,8 +95,6 @@ def base_environ(local: tuple) -> dict[str, Any]:
 
 
 class Answered:
-    """What came back from the thread, free of the environ and of everything that hung on it."""
-
     __slots__ = ("answer", "body", "headers", "route", "status", "username")
 
     def __init__(self, status: str, headers: list[tuple[str, str]], body: bytes, environ: dict[str, Any]):
@@ -111,8 +107,6 @@ class Answered:
 
 
 class Task:
-    """A call of the application that waits for a thread."""
-
     __slots__ = ("app", "begun_at", "call", "environ")
 
     def __init__(self, call: Callable[..., Any], app: Callable[..., Iterable[bytes]], environ: object):
@@ -124,8 +118,8 @@ LEFT = object()
 
 
 def unless_left(peer: Peer, missed_after: float, task: Task) -> Any:
-    """In a native thread: do it, or LEFT: it has waited for so long that its client may have gone, and it has. A client
-    that closes its side only counts as gone too, as it does for other servers."""
+    """In a native thread: do it, or LEFT where it has waited for long and its client has gone. A client that closes its
+    side only counts as gone too, as for other servers."""
     if time.monotonic() - task.begun_at >= missed_after and peer.has_left():
         return LEFT
     return task.call(task.app, task.environ)
@@ -142,7 +136,6 @@ def ask_first(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> A
 
 
 def call(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Answered:
-    """Run the application to the end of its (buffered) answer. In a native thread."""
     started: list[Any] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:

@@ -1,4 +1,4 @@
-"""One request's answer on its way out: head, framing, pieces, and the line in the access log."""
+"""One request's answer on its way out, and its line in the access log."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ _ID_BYTES, _DRAWN = 8, 256
 
 
 def _ids() -> Iterator[str]:
-    """Random ids. They are drawn many at a time: each question to the system lets another thread have the
-    interpreter, and whoever answers a request has to wait for it."""
+    """Drawn many at a time: each question to the system lets another thread have the interpreter."""
     while True:
         drawn = secrets.token_hex(_ID_BYTES * _DRAWN)
         yield from (drawn[at : at + 2 * _ID_BYTES] for at in range(0, len(drawn), 2 * _ID_BYTES))
@@ -40,8 +39,6 @@ _IDS = _ids()
 
 
 class Exchange:
-    """Writes to the peer; knows whether the connection may go on afterwards."""
-
     __slots__ = (
         "_chunked",
         "_left",
@@ -96,7 +93,6 @@ class Exchange:
         self.code, self.took = code, time.perf_counter() - self.started
 
     def respond(self, status: str, headers: list[tuple[str, str]], body: bytes) -> None:
-        """A whole answer."""
         code = int(status[:3])
         given, kept = None, []
         for pair in headers:
@@ -119,12 +115,11 @@ class Exchange:
             self.peer.send(body, self.timeout)
 
     def refuse(self, refusal: Refusal) -> None:
-        """One of the server's own answers."""
         self.keep = self.keep and refusal.keep
         self.respond(*refusal.parts())
 
     def begin(self, status: str, headers: list[tuple[str, str]]) -> None:
-        """The head of a body that follows in pieces; without a length it is chunked, or ends with the connection."""
+        """Without a length it is chunked, or ends with the connection."""
         length = next((value for name, value in headers if name.lower() == "content-length"), None)
         self._left = None if length is None else int(length)
         self._chunked = length is None and self.minor == 1
@@ -137,7 +132,6 @@ class Exchange:
         self.peer.send(out, self.timeout)
 
     def piece(self, data: bytes) -> None:
-        """One piece of such a body."""
         if not data:
             return
         if self._left is not None:
@@ -148,7 +142,7 @@ class Exchange:
         self.sent += len(data)
 
     def end(self) -> None:
-        """After the last piece. A body that fell short of its length can only be shown by closing."""
+        """A body that fell short of its length can only be shown by closing."""
         if self._chunked:
             self.peer.send(b"0\r\n\r\n", self.timeout)
         elif self._left:
@@ -187,7 +181,7 @@ class Exchange:
         return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
 
     def log(self) -> None:
-        """The request's one line, and its place in the counts. Who has asked for nothing is in no count."""
+        """Who has asked for nothing is in no count."""
         lines, took = self.server.access, time.perf_counter() - self.started
         if self.code or self.method != "-":
             self.server.requests.add(

@@ -1,9 +1,5 @@
-"""Reading a request's head, strictly: whatever two readers could understand differently is refused.
-
-Pure: bytes in, `RequestHead` out, or a `Refusal`. RFC 9112 leaves a server free to be lenient about line ends, folded
-lines, repeated lengths and odd transfer codings; every one of these freedoms has smuggled requests past a proxy, so
-none is used here.
-"""
+"""Reading a request's head strictly. RFC 9112 lets a server be lenient about line ends, folded lines, repeated lengths
+and odd transfer codings; each of these has smuggled requests past a proxy. Pure: a `RequestHead` or a `Refusal`."""
 
 from __future__ import annotations
 
@@ -36,7 +32,7 @@ _LIST_COOKIE = "cookie"
 
 @dataclass(slots=True)
 class RequestHead:
-    """A head that was understood. `path` is decoded the WSGI way (latin-1), `query` is as it came."""
+    """`path` is decoded the WSGI way (latin-1), `query` is as it came."""
 
     method: str
     path: str
@@ -68,7 +64,7 @@ def tokens(value: str | None) -> list[str]:
 
 
 def check_unfinished(raw: bytes | bytearray, seen: int = 0) -> None:
-    """Refuse early what can no longer become a head; the first `seen` bytes were looked through before."""
+    """Refuse early; the first `seen` bytes were looked through before."""
     if _BARE_LF.search(raw, seen):
         raise bad("bad_line_end", "Lines of a request must end with CR LF.")
     if len(raw) > MAX_LINE and b"\r\n" not in raw[: MAX_LINE + 2]:

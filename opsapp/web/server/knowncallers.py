@@ -1,8 +1,5 @@
-"""Whose turn a request waits for: people, agents and strangers each have a line of their own.
-
-People and agents are told by a credential that was found good before; who shows another one, or none, is a stranger,
-told by the address. Which line it is decides about waiting only, never about what may be done.
-"""
+"""Whose turn a request waits for: people and agents are told by a credential that was good before; all others are
+strangers, told by address. It decides about waiting only."""
 
 from __future__ import annotations
 

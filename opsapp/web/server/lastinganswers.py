@@ -1,8 +1,5 @@
-"""Answers that last (streams, sessions, uploads): how many there may be, of one caller and of all. Hub only.
-
-One caller has at most so many, whatever credentials it uses. What people hold leaves a part of all connections to
-agents, and both leave some to requests that end.
-"""
+"""How many lasting answers there may be, of one caller whatever its credentials, and of all. People leave a part of all
+connections to agents, and both some to requests that end. Hub only."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ class Lasting:
 
     @contextmanager
     def holding(self, connection: object, caller: Identity | None) -> Iterator[None]:
-        """While an answer to this caller lasts; a Refusal where there are too many."""
         is_agent = caller is not None and caller.kind == AGENT
         self._check_room(is_agent=is_agent)
         name = (is_agent, caller.name) if caller is not None else None

@@ -1,4 +1,4 @@
-"""What a client may cost: times, sizes and counts. Every one can be shortened by a setting."""
+"""What a client may cost: times, sizes and counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class Limits:
     stop_after: float = 4.0  # how long running requests may go on when the server stops
 
     def with_settings(self, settings: Mapping[str, Any]) -> Limits:
-        """These limits with those that the settings name (values may be text, as an ini file has them)."""
         changed: dict[str, Any] = {}
         for field in fields(self):
             if field.name in settings:
@@ -46,8 +45,8 @@ class Limits:
         return replace(self, **changed)
 
     def with_config(self, settings: LimitSettings) -> Limits:
-        """These limits with those of the YAML's `web.limits`, whose keys also say their unit. What has its default
-        there stays as it is, for the ini file may say it."""
+        """By the YAML's `web.limits`, whose keys also say their unit. What has its default there stays, for the ini
+        file may say it."""
         default = asdict(LimitSettings())
         changed = {name: value for name, value in asdict(settings).items() if value != default[name]}
         return self.with_settings({_UNIT.sub("", name): value for name, value in changed.items()})

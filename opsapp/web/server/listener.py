@@ -31,8 +31,6 @@ BACKLOG = 1024
 
 
 class Server(Shared, StreamServer):
-    """The listener, with everything that its connections share."""
-
     max_accept = 64
 
     def __init__(
@@ -89,7 +87,6 @@ class Server(Shared, StreamServer):
         Exchange(Peer(sock), "-", self).refuse(refusal)
 
     def finish(self) -> None:
-        """Stop accepting, end what could last for ever, let running requests end, then end the rest."""
         deadline = time.monotonic() + self.limits.stop_after
         if self.drains:
             self._drain()
@@ -107,9 +104,9 @@ class Server(Shared, StreamServer):
         self.access.write()
 
     def _drain(self) -> None:
-        """A proxy may send a request on an idle connection at the moment at which it is closed, and cannot know then
-        whether it was carried out. So idle ones stay open for a while and are closed by their next answer, which says
-        so. Whoever has connected already is served; who comes now is refused, and the proxy asks another node."""
+        """A proxy may send on an idle connection as it is closed, and cannot know whether that was carried out. So idle
+        ones stay open for a while and are closed by their next answer. Who comes now is refused, and the proxy asks
+        another node."""
         self.draining = True
         self.stop_accepting()
         while (connected := self.do_read()) is not None:
@@ -138,8 +135,8 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
 
 
 def require_free(host: str, port: int, *, reuse_port: bool = False) -> None:
-    """CannotListen, told before a store is made or upgraded. The socket is not kept: whoever connects during a long
-    start is refused, and a proxy asks another node."""
+    """CannotListen, before a store is made or upgraded. The socket is not kept: who connects during a long start is
+    refused, and a proxy asks another node."""
     listen(host, port, reuse_port=reuse_port).close()
 
 

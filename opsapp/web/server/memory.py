@@ -9,7 +9,7 @@ EBB = 0.1
 
 
 class HighWater:
-    """Notes how high the number of connections rose; after a wave has ebbed away, memory is given back once."""
+    """After a wave of connections has ebbed away, memory is given back once."""
 
     def __init__(self, give_back: Callable[[], None]):
         self._give_back = give_back

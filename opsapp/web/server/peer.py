@@ -1,8 +1,5 @@
-"""The other end of a connection: buffered reading with deadlines, writing that notices who does not read.
-
-Hub only. The buffer is our own, so that what a client sends early (a pipelined request, a frame behind an upgrade) is
-kept, and the end of file behind it is still seen.
-"""
+"""The other end of a connection: buffered reading with deadlines, writing that notices who does not read. Hub only. The
+buffer keeps what a client sends early (a pipelined request, a frame behind an upgrade)."""
 
 from __future__ import annotations
 
@@ -28,8 +25,6 @@ class Interrupted(BaseException):
 
 
 class Peer:
-    """One client's socket."""
-
     __slots__ = ("_gone", "_watcher", "buffer", "clean", "sock")
 
     def __init__(self, sock: Any):
@@ -40,7 +35,7 @@ class Peer:
         self._gone: Callable[[], None] | None = None
 
     def fill(self, timeout: float) -> bool:
-        """Wait for bytes and append them to the buffer; False at the end of what the client sends."""
+        """False at the end of what the client sends."""
         if timeout <= 0:
             raise PeerSlow
         self.sock.settimeout(timeout)
@@ -54,19 +49,17 @@ class Peer:
         return bool(data)
 
     def take(self, size: int) -> bytes:
-        """At most `size` bytes of what is buffered."""
         data = bytes(self.buffer[:size])
         del self.buffer[:size]
         return data
 
     def recv(self, timeout: float) -> bytes:
-        """What is there or comes next; b"" at the end."""
         if not self.buffer:
             self.fill(timeout)
         return self.take(RECV)
 
     def send(self, data: bytes | bytearray, timeout: float) -> None:
-        """All of it; `timeout` bounds each step, so that a slow reader is served and one that stopped is not."""
+        """`timeout` bounds each step: a slow reader is served, one that stopped is not."""
         if not self.clean:
             raise PeerLost("an earlier piece was cut off")
         sock = self.sock
@@ -88,8 +81,8 @@ class Peer:
         self.clean = True
 
     def watch(self, gone: Callable[[], None]) -> None:
-        """Call `gone` (in the hub) once the client has closed, while nobody reads from it. Bytes that come before
-        that are kept for later; more than a head's worth of them behind a stream is nobody honest."""
+        """Call `gone` (in the hub) once the client has closed, while nobody reads from it. Bytes before that are kept;
+        more than a head's worth of them behind a stream is nobody honest."""
         self._gone = gone
         self._watcher = get_hub().loop.io(self.sock.fileno(), 1)
         self._watcher.start(self._look)
@@ -109,8 +102,7 @@ class Peer:
                 gone()
 
     def has_left(self) -> bool:
-        """Whether the client has closed and sent nothing that is still to be read. From any thread, while nobody reads
-        from it."""
+        """Whether the client has closed and nothing is left to read. From any thread, while nobody reads from it."""
         try:
             return not peek_now(self.sock)
         except (BlockingIOError, InterruptedError):
@@ -125,7 +117,7 @@ class Peer:
             self._watcher = self._gone = None
 
     def linger(self) -> None:
-        """Let the answer arrive though the client still sends: closing over unread bytes would reset it away."""
+        """Closing over unread bytes would reset the answer away."""
         self.buffer.clear()
         try:
             self.sock.shutdown(gsocket.SHUT_WR)
@@ -139,14 +131,13 @@ class Peer:
             return
 
     def stop_reading(self) -> None:
-        """Whoever waits for this client's bytes wakes up, as if it had sent its last; an answer can still be sent."""
+        """Who waits for this client's bytes wakes up; an answer can still be sent."""
         try:
             self.sock.shutdown(gsocket.SHUT_RD)
         except OSError:
             return
 
     def hang_up(self) -> None:
-        """End both directions: whoever waits for this client wakes up."""
         try:
             self.sock.shutdown(gsocket.SHUT_RDWR)
         except OSError:

@@ -11,7 +11,7 @@ REASONS = {status.value: status.phrase for status in HTTPStatus} | {413: "Conten
 
 
 class Refusal(Exception):
-    """A request that goes no further. The connection is closed after it, unless `keep` says that it was read whole."""
+    """The connection is closed after it, unless `keep` says that the request was read whole."""
 
     def __init__(
         self, status: int, code: str, message: str, *, keep: bool = False, headers: dict[str, str] | None = None
@@ -36,5 +36,4 @@ class Refusal(Exception):
 
 
 def bad(code: str, message: str) -> Refusal:
-    """A request that cannot be read."""
     return Refusal(400, code, message)

@@ -1,5 +1,4 @@
-"""What one connection is asked: request after request, each read on the hub, answered by the application in a native
-thread."""
+"""One connection's requests, each read on the hub and answered by the application in a native thread."""
 
 from __future__ import annotations
 
@@ -28,8 +27,6 @@ _BLANK_LINES = 4
 
 
 class RequestLoop(Connection):
-    """A connection that serves requests, in the greenlet that made it."""
-
     __slots__ = ("_fresh",)
 
     def __init__(self, server: Shared, sock: Any, address: tuple):
@@ -60,7 +57,6 @@ class RequestLoop(Connection):
             self.server.waiting.pop(self, None)
 
     def _wait(self) -> bool:
-        """Until the first byte of a request; False when none comes."""
         limits = self.server.limits
         patience = limits.head_timeout if self._fresh else limits.idle_timeout
         self._fresh = False
@@ -102,7 +98,6 @@ class RequestLoop(Connection):
         return not self.server.stopping
 
     def _head(self) -> RequestHead | None:
-        """None when the client leaves before its head is whole."""
         buffer = self.peer.buffer
         deadline = time.monotonic() + self.server.limits.head_timeout
         blank = seen = 0
@@ -126,8 +121,8 @@ class RequestLoop(Connection):
         return bodies.ChunkedBody(pace) if head.chunked else bodies.FixedBody(pace, head.length)
 
     def _ask(self, exchange: Exchange, head: RequestHead, body: Any) -> environ.Answered:
-        """Read the body unless it belongs to a sink, then ask the application in a thread. A large body is read only
-        if the application wants it: whoever is refused by what the head says is refused before."""
+        """A sink's body is left; a large one is read only if the application wants it: who is refused by the head is
+        refused before."""
         server = self.server
         if not head.has_body:
             return self._call(exchange, head, b"")
@@ -163,7 +158,7 @@ class RequestLoop(Connection):
         return answered
 
     def _ask_first(self, exchange: Exchange, head: RequestHead) -> environ.Answered | None:
-        """What the application answers to the head alone; None: it wants the body, for which we wait again."""
+        """None: the application wants the body, for which we wait again."""
         answered = self._run(environ.ask_first, exchange, head, environ.LaterBody())
         if answered is None:
             self.server.waiting[self] = None
@@ -172,7 +167,6 @@ class RequestLoop(Connection):
         return answered
 
     def _run(self, call: Any, exchange: Exchange, head: RequestHead, body: environ.Body) -> Any:
-        """In a thread of the lane."""
         server = self.server
         server.waiting.pop(self, None)
         whole = isinstance(body, bytes)

@@ -60,9 +60,7 @@ class Shared:
         return (self.base_url() or "").lower().startswith("https:")
 
     def vouches(self, peer: str) -> bool:
-        """Whether this peer is a proxy whose word counts."""
         return is_trusted(peer, self.web().trusted_proxies)
 
     def client_of(self, peer: str, forwarded: str) -> str:
-        """Who asks, for the log: the peer, or whom a trusted proxy names."""
         return client_address(peer, forwarded, self.web().trusted_proxies)

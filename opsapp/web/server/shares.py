@@ -1,5 +1,5 @@
-"""What requests have to wait in: threads, memory for bodies, places. Paths that a storm of requests may come by have a
-share of their own, so that nobody else waits behind it. Hub only."""
+"""What requests wait in: threads, memory for bodies, places. Paths of possible storms have a share of their own. Hub
+only."""
 
 from __future__ import annotations
 
@@ -36,8 +36,6 @@ class Share:
 
 
 class ServerShares:
-    """The common one, and those that paths have of their own, by name."""
-
     def __init__(self, common: Any, own_lane: Callable[[str], Any], limits: Callable[[], Limits]):
         self._own_lane, self._limits = own_lane, limits
         self._common = Share(common, limits, lambda: limits().max_waiting)

@@ -1,8 +1,5 @@
-"""What bodies may cost together: memory by the bytes that have arrived, patience by the rate at which they come.
-
-A length that a head declares reserves nothing. When the budget, or the part of it that one address may hold, is used
-up, the slowest upload goes: who sends quickly is not kept out by those who do not. Hub only.
-"""
+"""What bodies may cost together. A declared length reserves nothing. When the budget, or one address's part of it, is
+used up, the slowest upload goes. Hub only."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ from .refusal import Refusal
 
 
 class Pace:
-    """How long one client may let us wait for its body: a grace, and a second for each so many bytes. Only the time in
-    which we wait for it counts, not what we do with the bytes."""
+    """How long one client may let us wait for its body: a grace, and a second for each so many bytes. What we do with
+    the bytes does not count."""
 
     def __init__(self, peer: Peer, limits: Limits):
         self.peer = peer
@@ -31,7 +28,6 @@ class Pace:
         self._limits = limits
 
     def fill(self) -> bool:
-        """Wait for bytes; False at the end of what the client sends."""
         limits = self._limits
         left = limits.body_grace + self.arrived / limits.min_body_rate - self.waited
         if left <= 0:
@@ -45,7 +41,7 @@ class Pace:
             self.arrived += len(self.peer.buffer) - before
 
     def rate(self) -> float:
-        """Of a client that has stopped it falls, although the wait for its next bytes has not ended."""
+        """It falls while a client has stopped."""
         return self.arrived / max(self._waited_by_now(), 0.001)
 
     def _waited_by_now(self) -> float:
@@ -53,8 +49,6 @@ class Pace:
 
 
 class Upload:
-    """One body that is read into memory, or was, and is still held."""
-
     def __init__(self, uploads: Uploads, pace: Pace, address: str):
         self._uploads = uploads
         self.pace = pace
@@ -63,7 +57,7 @@ class Upload:
         self.dropped = False
 
     def took(self, size: int) -> None:
-        """So many more bytes are held. Refusal when this body is the one that has to go."""
+        """Refusal when this body is the one that has to go."""
         if not self.dropped:
             self._uploads.took(self, size)
         self.check()
@@ -78,8 +72,6 @@ class Upload:
 
 
 class Uploads:
-    """All of them."""
-
     def __init__(self, limits: Callable[[], Limits]):
         self._limits = limits
         self._held = 0
