@@ -2,7 +2,7 @@
 
 A record on the disk comes before the action, so the undoing survives the agent's death and the host's. `confirm` and
 the timer cannot both win: the record's state decides, and it is on the disk before anything follows from it.
-Must not: know how an action is undone (heal.py does), or whether it helped (the server does).
+Must not: know how an action is undone (heal.py), or whether it helped (the server).
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ Undo = Callable[["ArmedRecord"], bool]
 
 @dataclass(frozen=True)
 class ArmedRecord:
-    """As it is written down."""
-
     heal_id: str
     action_type: str
     snapshot: Snapshot
@@ -83,7 +81,7 @@ class Armed:
         return replace(record, seconds=seconds, undo_at=undo_at.wall, moment=self._clock.kept(undo_at))
 
     def confirm(self, heal_id: str) -> Optional[str]:
-        """Keep it for good, unless the timer was faster. The state that holds from now on; None: nothing was armed."""
+        """The state that holds from now on, for the timer may have been faster; None: nothing was armed."""
         with self._lock:
             record = self._records.get(heal_id)
             if record and record.state == ARMED:
@@ -98,13 +96,12 @@ class Armed:
                 self._put(replace(record, state=state))
 
     def waiting(self) -> List[ArmedRecord]:
-        """What is armed."""
         with self._lock:
             return [record for record in self._records.values() if record.is_open]
 
     def unconfirmed(self, action_type: str, params: Passed, silent_s: float) -> bool:
-        """Whether a server asked for this very action, and was not heard again after the time to confirm it: the action
-        may have cut this host off. `silent_s`: for how long the server was not heard."""
+        """Whether a server asked for this very action, and was not heard again after the time to confirm it: it may
+        have cut this host off. `silent_s`: for how long the server was not heard."""
         with self._lock:
             return any(
                 (record.action_type, record.snapshot.params) == (action_type, params)
@@ -116,7 +113,6 @@ class Armed:
 
     # ---- the timer
     def run(self) -> None:
-        """Until stop(): the thread's body."""
         while not self._stopping:
             left = self.turn()
             self._look.wait(left)

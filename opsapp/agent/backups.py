@@ -1,6 +1,6 @@
-"""Backups: how old the newest of each set is, how one is made, how it is proved to be readable.
+"""How old the newest backup of each set is, how one is made, how it is proved to be readable.
 
-The sets are the operator's (local.py). A newest backup that cannot be found out is unknown, never fresh.
+The sets are the operator's (local.py). An age that cannot be found out is unknown, never fresh.
 Must not: delete anything.
 """
 
@@ -23,7 +23,7 @@ ASK_S = 60.0
 
 
 def newest_at(backup: Backup) -> Optional[float]:
-    """When the newest backup was made; None when nobody can tell. No backup at all counts as made in 1970."""
+    """None when nobody can tell. No backup at all counts as made in 1970."""
     if backup.files:
         times = [os.stat(path).st_mtime for path in glob.glob(backup.files) if os.path.isfile(path)]
         return max(times, default=0.0)
@@ -45,7 +45,6 @@ def restic(backup: Backup) -> List[str]:
 
 @step
 def trigger_backup(context: Context) -> Ran:
-    """Make a backup of the named set now."""
     backup = context.config.backups.get(context.params.source)
     if backup is None:
         return _unknown(context, context.params.source)
@@ -60,7 +59,6 @@ def trigger_backup(context: Context) -> Ran:
 
 @step
 def verify_backup(context: Context) -> Ran:
-    """Prove that the newest backup of the named set can be read."""
     backup = context.config.backups.get(context.params.backup_set)
     if backup is None:
         return _unknown(context, context.params.backup_set)

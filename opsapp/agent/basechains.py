@@ -1,7 +1,4 @@
-"""The base chains of nftables: all of them see a packet, and each can drop it, whatever the others accept.
-
-Must not: change a rule.
-"""
+"""The base chains of nftables: each can drop a packet, whatever the others accept. Must not: change a rule."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ class Chain(NamedTuple):
 
     @property
     def may_drop(self) -> bool:
-        """Whether it could drop something. What its rules match is not looked at, nor the chains that they jump to."""
+        """What its rules match is not looked at, nor the chains that they jump to."""
         return self.policy == "drop" or bool(_ENDS.search(json.dumps([rule.get("expr") for rule in self.rules])))
 
     def begins_with(self, mark: str) -> bool:
@@ -42,7 +39,7 @@ class Chain(NamedTuple):
 
 
 def base_chains() -> List[Chain]:
-    """Those of the whole host; OSError when nft does not say."""
+    """OSError when nft does not say."""
     code, output = ask(["nft", "--json", "list", "ruleset"])
     try:
         rows = json.loads(output)["nftables"] if code == 0 else None
@@ -71,7 +68,6 @@ def base_chains() -> List[Chain]:
 
 
 def families(rule: FirewallRule) -> List[str]:
-    """The families of tables that see what a rule is about."""
     named = rule.addresses
     if not named:
         return ["inet", "ip", "ip6"]

@@ -1,4 +1,4 @@
-"""Capabilities: which tools this host has and which of them work. Usable means tried, not only found.
+"""Which tools this host has and which of them work. Usable means tried, not only found.
 
 Must not: change anything on the host; take longer than BUDGET_S.
 """
@@ -28,7 +28,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+~-]*|\b\d+\b")
 
 
 class Tool(NamedTuple):
-    """How a tool is tried: an argument list that must end well and change nothing, and one that tells its version."""
+    """An argument list that must end well and change nothing, and one that tells its version."""
 
     attempt: Tuple[str, ...]
     version: Tuple[str, ...] = ("--version",)
@@ -144,7 +144,7 @@ TOOLS: Dict[str, Tool] = {
 
 
 class ToolManifest:
-    """The manifest, probed in the background; a single tool can be asked for before the whole probe is through."""
+    """Probed in the background; a single tool can be asked for before the whole probe is through."""
 
     def __init__(self, clock: Callable[[], float] = time.time):
         self._clock = clock
@@ -160,7 +160,6 @@ class ToolManifest:
         return bool(known["usable"])
 
     def probe(self) -> dict:
-        """Try every tool anew."""
         deadline = time.monotonic() + BUDGET_S
         tools = {name: try_tool(name, min(TRY_S, deadline - time.monotonic())) for name in TOOLS}
         release = os_release()

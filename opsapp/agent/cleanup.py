@@ -1,4 +1,4 @@
-"""Cleaning up: old temporary files, caches, rotated logs. Restraint first: only files, only old, only in places for it.
+"""Cleaning up: old temporary files, caches, rotated logs.
 
 A path is cleaned only if one of its own directories is named like a temporary place; links are never followed, other
 file systems never entered. Where a mount is named, only what lies on it is cleaned. Must not: delete a directory that
@@ -39,8 +39,6 @@ def _rotated(name: str) -> bool:
 
 
 class CleanableDirectory(NamedTuple):
-    """A directory in which files that are old enough and called so may go."""
-
     path: str
     hours: float
     wanted: Callable[[str], bool]
@@ -75,7 +73,6 @@ def clean_temp(context: Context) -> Ran:
 
 @step
 def clean_disk(context: Context) -> Ran:
-    """What can go on one mount: temporary files, package caches, rotated logs, old core dumps."""
     mount = os.path.realpath(context.params.mount or "/")
     wrong = no_mount(mount)
     if wrong:
@@ -86,7 +83,7 @@ def clean_disk(context: Context) -> Ran:
 
 @step
 def clean_storage(context: Context) -> Ran:
-    """Named parts of the host's storage; all the safe ones when none is named."""
+    """All the safe parts when none is named."""
     known = {
         "temp": _swept("temp"),
         "logs": _swept("logs"),
@@ -122,7 +119,6 @@ def _here(places: List[CleanableDirectory], mount: Optional[str]) -> List[Cleana
 
 
 def _of_its_own(mount: str) -> List[CleanableDirectory]:
-    """Directories for temporary files at the top of a disk for data."""
     known = {place.path for place in PLACES["temp"]} | NO_TEMPORARY
     paths = [os.path.join(mount, name) for name in sorted(TEMPORARY)] if mount != "/" else []
     return _here(
@@ -135,7 +131,7 @@ def _temporary(mount: str) -> List[CleanableDirectory]:
 
 
 def _hours(path: str, asked: float) -> float:
-    """The age from which files of a path may go: what is asked for, but never less than its place keeps them."""
+    """What is asked for, but never less than the place keeps its files."""
     longer = [
         place.hours
         for place in PLACES["temp"]
@@ -200,7 +196,7 @@ def _cleaned(places: List[CleanableDirectory], mount: Optional[str] = None) -> R
 
 
 def _sweep(path: str, hours: float, wanted: Callable[[str], bool], held: Set[Inode]) -> Tuple[str, int, int]:
-    """Delete old files below a directory; (path, files, bytes)."""
+    """(path, files, bytes) deleted."""
     before = time.time() - hours * 3600
     files = size = 0
     for name, handle, about in _old_files(path, before):

@@ -1,4 +1,4 @@
-"""Command handlers: shell, service, process list, logs, capabilities. One function per type.
+"""Command handlers: shell, service, process list, logs, capabilities.
 
 Must not: keep state. heal.py holds heals, update.py the self-update.
 """
@@ -26,7 +26,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def handlers(capabilities: ToolManifest, rules: PathRules, tell: Callable[[], None]) -> Dict[str, Handler]:
-    """The table of command types that need nothing but the host."""
+    """Those that need nothing but the host."""
 
     def probe(_task: CommandTask) -> CommandAnswer:
         manifest = capabilities.probe()
@@ -58,7 +58,7 @@ def shell(task: CommandTask) -> CommandAnswer:
 
 
 def service_argv(capabilities: ToolManifest, name: str, action: str) -> List[str]:
-    """How this host's service manager is told; empty when it has none that works."""
+    """Empty when no service manager works here."""
     runlevel = {"enable": "add", "disable": "del"}
     if capabilities.usable("systemctl"):
         return ["systemctl", "--no-pager", action, "--", name]
@@ -88,8 +88,6 @@ def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
 
 
 class ProcessRow(NamedTuple):
-    """As the answer has it."""
-
     pid: int
     ppid: int
     name: str
@@ -153,7 +151,7 @@ def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> Com
 
 
 def tail(file, lines: int) -> bytes:
-    """The last lines of an open binary file, at most TAIL_MOST bytes of it."""
+    """At most TAIL_MOST bytes."""
     size = file.seek(0, os.SEEK_END)
     start = max(0, size - TAIL_MOST)
     file.seek(start)

@@ -1,4 +1,4 @@
-"""Configuration: flags over environment over the JSON file over defaults. One frozen value for the whole program.
+"""Configuration: flags over environment over the JSON file over defaults.
 
 Must not: read anything after the start; keep the key anywhere but in memory and its own file.
 """
@@ -9,10 +9,13 @@ import argparse
 import json
 import os
 from dataclasses import field, fields
-from typing import Dict, List, Mapping, Optional, Tuple
+from typing import Annotated, Callable, List, Mapping, Optional, Tuple
 
+from opsapp.wire.checks import OnWire, checked
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.fields import Check, FieldProblem, JsonObject, boolean, listing, number, text
+from opsapp.wire.fields import FieldProblem, JsonObject, boolean, listing, number, text
+from opsapp.wire.kinds import Anything
+from opsapp.wire.records import Between, parts_of
 from opsapp.wire.urls import is_plain_abroad, web_problem
 from opsapp.wire.version import VERSION
 
@@ -62,29 +65,18 @@ PROTECTED = (
     "containerd",
     "dockerd",
 )
-_NAMES = listing(text(4096, low=1), 10000)
-_PATHS = listing(text(4096, also=lambda path: None if path[:1] in ("/", "*") else "must be an absolute path"), 10000)
-_DIRECTORIES = listing(text(4096, also=lambda path: None if path[:1] == "/" else "must be an absolute path"), 100)
-_CHECKS: Dict[str, Check] = {
-    "interval_s": number(0.2, 3600),
-    "service_check_s": number(0.2, 3600),
-    "container_check_s": number(1, 3600),
-    "container_removed_s": number(60, 30 * 86400),
-    "capability_check_s": number(10, 7 * 86400),
-    "max_file_bytes": number(1, 2**50),
-    "spool_bytes": number(65536, 2**40),
-    "reserve_bytes": number(0, 2**30),
-    "start_expiry_s": number(1, 7 * 86400),
-    "retry_first_s": number(0.05, 600),
-    "retry_most_s": number(0.1, 3600),
-    "update_trial_s": number(1, 3600),
-    "busy_limit": number(1, 64),
-    "lookout_s": number(0.2, 3600),
-    **dict.fromkeys(("allow_paths", "deny_paths", "viewer_paths"), _PATHS),
-    "plugin_dirs": _DIRECTORIES,
-    **dict.fromkeys(("dns_names", "vpn_interfaces", "protected_processes"), _NAMES),
-    "allow_plain_http": boolean(),
-}
+
+
+def _beginning(*signs: str) -> Callable[[str], Optional[str]]:
+    return lambda path: None if path[:1] in signs else "must be an absolute path"
+
+
+Names = Annotated[Tuple[str, ...], OnWire(listing(text(4096, low=1), 10000))]
+Paths = Annotated[Tuple[str, ...], OnWire(listing(text(4096, also=_beginning("/", "*")), 10000))]
+Directories = Annotated[Tuple[str, ...], OnWire(listing(text(4096, also=_beginning("/")), 100))]
+Backups = Annotated[Mapping[str, Backup], Anything(), OnWire(read_backups)]
+Certificates = Annotated[Mapping[str, Certificate], Anything(), OnWire(read_certificates)]
+Instances = Annotated[Mapping[str, Instance], Anything(), OnWire(read_instances)]
 
 
 class ConfigError(ValueError):
@@ -98,33 +90,36 @@ class AgentConfig:
     key: str
     state_dir: str
     key_file: str = ""
-    allow_plain_http: bool = False  # to a server on another machine
-    allow_paths: Tuple[str, ...] = ("/",)
-    deny_paths: Tuple[str, ...] = SECRET_FILES
-    viewer_paths: Tuple[str, ...] = ("/var/log",)
-    max_file_bytes: int = 2**30
-    plugin_dirs: Tuple[str, ...] = ()  # below them stand the monitoring plugins that it runs; none: it runs none
-    protected_processes: Tuple[str, ...] = PROTECTED  # never ended or reniced, whatever the server asks
+    allow_plain_http: Annotated[bool, OnWire(boolean())] = False  # to a server on another machine
+    allow_paths: Paths = ("/",)
+    deny_paths: Paths = SECRET_FILES
+    viewer_paths: Paths = ("/var/log",)
+    max_file_bytes: Annotated[int, OnWire(number(1, 2**50))] = 2**30
+    plugin_dirs: Directories = ()  # below them stand the monitoring plugins that it runs; none: it runs none
+    protected_processes: Names = PROTECTED  # never ended or reniced, whatever the server asks
     websocket: bool = True  # false: poll only
     ca_file: str = ""  # PEM of the authorities to trust, instead of the system's
-    interval_s: float = 15  # until the server says otherwise
-    service_check_s: float = 1.0  # how often unit states are looked at for a change
-    container_check_s: float = 120
-    container_removed_s: float = 3600  # how long a container that is gone is reported as removed
-    capability_check_s: float = 6 * 3600
-    start_expiry_s: float = 3600  # an accepted command that could not start for so long never does
-    spool_bytes: int = 16 * 2**20
-    reserve_bytes: int = 2**20  # kept aside on the disk, so that a full one can be healed
-    retry_first_s: float = 1.0
-    retry_most_s: float = 60.0
-    update_trial_s: float = 60.0
-    busy_limit: int = 8  # commands at once
-    lookout_s: float = 15  # between looks at name resolution, tunnels and backups
-    dns_names: Tuple[str, ...] = ()  # what must be resolvable; none: some name server must answer
-    vpn_interfaces: Tuple[str, ...] = ()  # tunnels beside those that are found
-    backups: Mapping[str, Backup] = field(default_factory=dict)
-    certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    instances: Mapping[str, Instance] = field(default_factory=dict)  # media servers
+    interval_s: Annotated[float, Between(0.2, 3600)] = 15  # until the server says otherwise
+    service_check_s: Annotated[float, Between(0.2, 3600)] = 1.0  # how often unit states are looked at for a change
+    container_check_s: Annotated[float, Between(1, 3600)] = 120
+    # how long a container that is gone is reported as removed
+    container_removed_s: Annotated[float, Between(60, 30 * 86400)] = 3600
+    capability_check_s: Annotated[float, Between(10, 7 * 86400)] = 6 * 3600
+    # an accepted command that could not start for so long never does
+    start_expiry_s: Annotated[float, Between(1, 7 * 86400)] = 3600
+    spool_bytes: Annotated[int, OnWire(number(65536, 2**40))] = 16 * 2**20
+    # kept aside on the disk, so that a full one can be healed
+    reserve_bytes: Annotated[int, OnWire(number(0, 2**30))] = 2**20
+    retry_first_s: Annotated[float, Between(0.05, 600)] = 1.0
+    retry_most_s: Annotated[float, Between(0.1, 3600)] = 60.0
+    update_trial_s: Annotated[float, Between(1, 3600)] = 60.0
+    busy_limit: Annotated[int, OnWire(number(1, 64))] = 8  # commands at once
+    lookout_s: Annotated[float, Between(0.2, 3600)] = 15  # between looks at name resolution, tunnels and backups
+    dns_names: Names = ()  # what must be resolvable; none: some name server must answer
+    vpn_interfaces: Names = ()  # tunnels beside those that are found
+    backups: Backups = field(default_factory=dict)
+    certificates: Certificates = field(default_factory=dict)
+    instances: Instances = field(default_factory=dict)  # media servers
     once: bool = False
     check: bool = False
     guard: int = 0  # of an update: the process to watch
@@ -189,20 +184,16 @@ def _from_environment(environ: Mapping[str, str]) -> JsonObject:
 
 
 def _complete(given: JsonObject) -> AgentConfig:
-    for name, check in _CHECKS.items():
-        if name not in given:
+    for part in parts_of(AgentConfig):
+        if not part.marks or part.name not in given:
             continue
         try:
-            value = check(given[name])
+            value = checked(part).check(given[part.name])
         except FieldProblem as problem:
-            raise ConfigError(f"{name} {problem}") from None
-        given[name] = tuple(value) if isinstance(value, list) else value
-    try:
-        given["backups"] = read_backups(given.get("backups", {}))
-        given["certificates"] = read_certificates(given.get("certificates", {}))
-        given["instances"] = read_instances(given.get("instances", {}))
-    except Wrong as mistake:
-        raise ConfigError(str(mistake)) from None
+            raise ConfigError(f"{part.name} {problem}") from None
+        except Wrong as mistake:
+            raise ConfigError(str(mistake)) from None
+        given[part.name] = tuple(value) if isinstance(value, list) else value
     if "protected_processes" in given:
         given["protected_processes"] = PROTECTED + given["protected_processes"]
     for name in ("server", "agent_id"):

@@ -1,7 +1,7 @@
 """Containers of podman and docker: name → state, asked rarely, because asking podman costs a tenth of a second.
 
-A container that ran and is no longer there is "removed" for a while, also after a restart of the agent. Those that end
-by being removed (--rm) and those that a cluster replaces under new names are not missed. Must not: change anything.
+A container that ran and is gone is "removed" for a while, also after a restart of the agent. Those that end by being
+removed (--rm) and those that a cluster replaces under new names are not missed. Must not: change anything.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ class Containers:
             self._known.note(runtime, containers, self._clock())
 
     def _list(self, runtime: str) -> List[Container]:
-        """The containers of a runtime, each with whether it would be missed."""
         containers = []
         for container in listed(runtime):
             lasting = self._known.lasting(container.name) if container.lasting is None else container.lasting
@@ -90,7 +89,7 @@ class Containers:
 
 
 class KnownContainer(NamedTuple):
-    """A container as it is kept on the disk."""
+    """As it is kept on the disk."""
 
     runtime: str
     lasting: Optional[bool]  # None: nobody could say
@@ -99,7 +98,7 @@ class KnownContainer(NamedTuple):
 
 
 class KnownContainers:
-    """The containers that would be missed: when each was last seen running, and since when it is gone."""
+    """Those that would be missed: when each was last seen running, and since when it is gone."""
 
     def __init__(self, path: str, keep_s: float):
         self._path = path
@@ -108,7 +107,6 @@ class KnownContainers:
         self._rows: Dict[str, KnownContainer] = self._load()
 
     def note(self, runtime: str, containers: List[Container], now: float) -> None:
-        """What a runtime has now."""
         self._looked_at = now
         rows = {name: row for name, row in self._rows.items() if row.runtime != runtime}
         for container in containers[:MOST_KNOWN]:
@@ -132,7 +130,7 @@ class KnownContainers:
         return None if row is None else row.lasting
 
     def removed(self, now: float) -> Dict[str, str]:
-        """Those that are gone for good: looked for again after the time that a replacement takes."""
+        """Looked for again after the time that a replacement takes."""
         settled = (
             name
             for name, row in self._rows.items()
@@ -170,7 +168,7 @@ class KnownContainers:
 
 
 def inspect(name: str) -> Optional[JsonObject]:
-    """What a runtime says of a container, with the runtime's name in it; None when none knows it."""
+    """With the runtime's name in it; None when none knows the container."""
     for runtime in RUNTIMES:
         code, output = ask([runtime, "inspect", "--type", "container", "--", name])
         if code != 0:
@@ -183,7 +181,7 @@ def inspect(name: str) -> Optional[JsonObject]:
 
 
 def listed(runtime: str) -> List[Container]:
-    """The containers of a runtime; OSError when it does not say."""
+    """OSError when the runtime does not say."""
     code, output = ask([runtime, "ps", "--all", "--format", "{{json .}}" if runtime == "docker" else "json"])
     if code != 0:
         raise OSError(f"{runtime} ps: {output.strip()[:200]}")
@@ -191,7 +189,7 @@ def listed(runtime: str) -> List[Container]:
 
 
 def ends_by_removal(runtime: str, name: str) -> bool:
-    """Whether a container was started with --rm. docker's list does not say it."""
+    """Started with --rm. docker's list does not say it."""
     code, output = ask(
         [runtime, "inspect", "--type", "container", "--format", "{{.HostConfig.AutoRemove}}", "--", name]
     )

@@ -1,7 +1,6 @@
 """Whether all that the action table names is here: native steps, tools, questions, kinds of snapshots.
 
-An agent whose table names what nobody has made does not start: an action is never without effect because of a typing
-mistake.
+An agent whose table names what nobody has made does not start.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MODULES = (backups, cleanup, firewall, media, mounts, network, recreate, storage
 
 
 def mistakes(actions: Iterable[Action]) -> List[str]:
-    """What the table names and nobody has made, and native steps that nothing names."""
+    """Native steps that nothing names are one too."""
     actions = list(actions)
     handlers = [handler for action in actions for handler in action.handlers]
     programs = {step[0] for handler in handlers for step in handler.steps}
@@ -42,7 +41,6 @@ def _missing(kind: str, wanted: Set[str], known: Set[str]) -> List[str]:
 
 
 def checked_steps(actions: Iterable[Action]) -> Dict[str, Step]:
-    """The native steps by name, for a table without mistakes."""
     wrong = mistakes(actions)
     if wrong:
         raise ImportError("the action table: " + "; ".join(wrong))

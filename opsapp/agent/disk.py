@@ -22,8 +22,8 @@ ROOMY = 4  # a disk that has not so many times as much to give keeps it
 
 
 class Reserve:
-    """Room on the disk for small records: files that are given up one by one when there is no other, with their blocks
-    and their inodes, and made anew when there is room."""
+    """Files that are given up one by one when there is no other room, with their blocks and inodes, and made anew when
+    there is."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Reserve:
         self.fill()
 
     def fill(self) -> None:
-        """Make what is missing, if the disk can spare it. Without it, a full disk is as it is without a reserve."""
+        """Make what is missing, if the disk can spare it."""
         with self._lock:
             if self._place:
                 try:
@@ -109,7 +109,7 @@ def write_whole(path: str, data: bytes, mode: int = 0o600) -> None:
 
 
 def _create(path: str, mode: int) -> int:
-    """A new file's handle; on a disk without inodes the reserve has some."""
+    """On a disk without inodes the reserve has some."""
     while True:
         try:
             return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
@@ -127,7 +127,7 @@ def sync_directory(path: str) -> None:
 
 
 class LineFile:
-    """An append-only file of lines. A last line torn by a power loss is cut off when it is opened."""
+    """Append-only. A last line torn by a power loss is cut off when it is opened."""
 
     _handle = -1
 
@@ -161,7 +161,7 @@ class LineFile:
             return file.readline()
 
     def append(self, line: bytes, sync: bool = True, vital: bool = True) -> None:
-        """One more line; `vital` ones have the reserve when the disk is full."""
+        """`vital` lines have the reserve when the disk is full."""
         try:
             _write_all(self._handle, line + b"\n", vital)
         except OSError:
@@ -197,7 +197,7 @@ def _write_all(handle: int, data: bytes, vital: bool = True) -> None:
 
 
 def take_lock(state_dir: str) -> Optional[int]:
-    """The handle of the single-instance lock, which the kernel frees however we end; None when it is taken."""
+    """Of the single instance: the kernel frees it however we end. None when it is taken."""
     handle = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

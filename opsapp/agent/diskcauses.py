@@ -31,8 +31,7 @@ class Usage(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """What lies on a file system, by directory: bytes and number of files right in it; the largest files; whether all
-    of it was seen."""
+    """By directory: bytes and number of files right in it; the largest files; whether all of it was seen."""
 
     sizes: Dict[str, int]
     counts: Dict[str, int]
@@ -41,7 +40,6 @@ class Walked(NamedTuple):
 
 
 def look(mount: str, going: Going) -> Optional[HostCause]:
-    """The cause of what is wrong with a mount point, if it shows one."""
     if is_read_only_at(mount):
         return cause_of("read_only", mount=mount)
     usage, device = usage_of(mount), os.stat(mount).st_dev
@@ -58,13 +56,13 @@ def look(mount: str, going: Going) -> Optional[HostCause]:
 
 
 def of_no_space(mount: str, going: Going) -> Optional[HostCause]:
-    """The cause where somebody had no space: that there is none now. A quota or a limit of the kernel says the same."""
+    """That there is none now. A quota or a limit of the kernel says the same."""
     usage = usage_of(mount)
     return look(mount, going) if usage.lacks_inodes or usage.percent >= FULL else None
 
 
 def mount_of(path: str) -> str:
-    """The mount point on which a path lies, or would lie."""
+    """On which a path lies, or would lie."""
     path = os.path.abspath(path)
     while path != "/" and not os.path.ismount(path):
         path = os.path.dirname(path)
@@ -84,7 +82,7 @@ def usage_of(mount: str) -> Usage:
 
 
 def walk(mount: str, device: int, going: Going) -> Walked:
-    """Everything on this file system, as far as there is time."""
+    """As far as there is time."""
     walked, waiting = Walked({}, {}, [], True), [mount]
     while waiting:
         if not going():
@@ -98,7 +96,7 @@ def walk(mount: str, device: int, going: Going) -> Walked:
 
 
 def _take_in(walked: Walked, directory: str, device: int) -> List[str]:
-    """Count one directory; those below it."""
+    """One directory; those below it are still to come."""
     below, size, count = [], 0, 0
     with os.scandir(directory) as entries:
         for entry in entries:

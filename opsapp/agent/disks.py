@@ -1,8 +1,7 @@
-"""How full the host's own file systems are, and which turned read-only. One that hangs is left out, unknown, and holds
-nothing else up.
+"""How full the host's own file systems are, and which turned read-only.
 
-Remote ones are not asked. A local one may hang as well: a disk that dies, a mount below a dead remote one, a file
-system in a process that stands still. Must not: wait for one longer than ONE_S, or for it again.
+A local one may hang: a disk that dies, a mount below a dead remote one. It is left out, unknown, and holds nothing
+else up. Remote ones are not asked. Must not: wait for one longer than ONE_S, or for it again.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Mount(NamedTuple):
 
 
 class DiskFigures(NamedTuple):
-    """By mount point: percent used, percent of the inodes used, and 1 where it turned read-only."""
+    """By mount point; `read_only`: 1 where it turned so."""
 
     used: Dict[str, float]
     inodes: Dict[str, float]
@@ -111,7 +110,7 @@ class Disks:
 
 
 class MountQuestion:
-    """What a thread asks, and how far it has come; `over`: nobody waits for the rest of it."""
+    """`over`: nobody waits for the rest of it."""
 
     def __init__(self, mounts: List[Mount]):
         self.told: List[Tuple[Mount, os.statvfs_result]] = []
@@ -142,7 +141,7 @@ def is_read_only(options: str) -> bool:
 
 
 def is_read_only_at(place: str) -> bool:
-    """Where a file system is mounted that could be written: the last one there is what programs see."""
+    """The last file system mounted there is what programs see."""
     here = [row for row in _rows("/proc/self/mounts") if row[1] == place]
     return bool(here) and here[-1][2] not in IMAGES and is_read_only(here[-1][3])
 
@@ -152,7 +151,7 @@ def _to_be_written() -> Set[str]:
 
 
 def _mounts() -> Dict[Mount, bool]:
-    """Real file systems, and whether they are read-only. The last one at a place is what programs see."""
+    """Real file systems. The last one at a place is what programs see."""
     mounts: Dict[str, Tuple[Mount, bool]] = {}
     for parts in _rows("/proc/self/mounts"):
         if parts[2] in _PSEUDO or parts[2] in _REMOTE:

@@ -1,8 +1,8 @@
 """What the kernel keeps apart: Landlock domains, a view of /proc, no new privileges, orphans that stay ours.
 
-A process in a domain signals, and looks into, itself and what came from it, nobody else; what it starts is in it for
-ever. Before Linux 6.12 a domain keeps looks only, not signals. Root may read the environment of any process that it
-sees, so root gets a /proc that shows its domain only. The numbers of processes stay those of the machine.
+A process in a domain signals, and looks into, itself and what came from it, nobody else. Before Linux 6.12 a domain
+keeps looks only, not signals. Root may read the environment of any process that it sees, so root gets a /proc that
+shows its domain only. The numbers of processes stay those of the machine.
 Must not: know runs, or be used by a process with more than one thread: a domain is of the thread that asked for it.
 """
 
@@ -32,8 +32,6 @@ _HIDDEN = b"hidepid=4"  # what may not be looked into is not shown, whoever asks
 
 
 class Confinement(NamedTuple):
-    """What this process needs in order to enter a domain."""
-
     own_proc: bool
     no_new_privs: bool
     signals: bool = True  # they are kept in it, too
@@ -57,8 +55,8 @@ def missing(*, signals: bool = True) -> Optional[str]:
 
 
 def way_in() -> Tuple[Optional[Confinement], str]:
-    """How programs of this process can be put into domains that hold: tried with processes that end at once. None when
-    they cannot; and why not all is held."""
+    """How programs can be put into domains that hold, tried with processes that end at once, or None; and why not all
+    is held."""
     why = "the kernel does not let this user"
     with subprocess.Popen(["/bin/sh", "-c", "read -r end"], stdin=subprocess.PIPE) as other:
         for way in WAYS:
@@ -135,7 +133,7 @@ def enter(way: Confinement) -> None:
 
 
 def _allow_moves(handle: int) -> None:
-    """An older kernel wants a right that a domain takes away: this one is given back for all files."""
+    """An older kernel wants a right that a domain takes away: it is given back for all files."""
     root = os.open("/", os.O_PATH | os.O_CLOEXEC)
     try:
         _call("syscall", _ADD_RULE, handle, _PATH_BENEATH, struct.pack("=Qi", _REFER, root), 0)
@@ -153,7 +151,7 @@ def adopt_orphans() -> None:
 
 
 def close_to_others() -> None:
-    """The memory, the environment and the descriptors of this process, until it executes something else."""
+    """Its memory, environment and descriptors, until it executes something else."""
     _call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
 
 

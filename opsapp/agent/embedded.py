@@ -1,8 +1,7 @@
 """The executor of the service's own machine: the agent's journal and process groups behind a socket of the service.
 
-Started by the service (or by systemd for it) with one connected socket, a working directory of its own and none of the
-service's environment. It takes `program` commands, streams what they write, and answers each with its result. When the
-service closes the socket, or is killed, every program ends and so does this process.
+It has one connected socket, a working directory of its own and none of the service's environment. When the service
+closes the socket, or is killed, every program ends and so does this process.
 Must not: know what a program is for; keep anything that a command holds, for commands carry secrets.
 """
 
@@ -53,7 +52,7 @@ class ServiceGone(OSError):
 
 
 class MessageSocket:
-    """Whole messages over a stream socket. One thread reads; any may send."""
+    """One thread reads; any may send."""
 
     def __init__(self, sock: socket.socket):
         self._sock = sock
@@ -65,7 +64,7 @@ class MessageSocket:
             self._sock.sendall(LENGTH.pack(len(data)) + data)
 
     def receive(self, patience: float) -> Optional[str]:
-        """The next message; None when none has begun within `patience`."""
+        """None when no message has begun within `patience`."""
         if not readable([self._sock.fileno()], patience):
             return None
         (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
@@ -91,7 +90,7 @@ class Stubs(CommandJournal):
 
 
 class Programs:
-    """Runs the programs of commands: each with a directory of its own, limits, and an end for all its processes."""
+    """Each program has a directory of its own, limits, and an end for all its processes."""
 
     def __init__(self, nursery: Nursery) -> None:
         self.grace_most = 60.0
@@ -255,7 +254,6 @@ class Embedded:
         self._say(messages.Started(name, at))
 
     def _tell(self) -> None:
-        """Results, and output that waits for more."""
         while True:
             self._ready.wait(self._outputs.due_in())
             self._ready.clear()
@@ -284,8 +282,8 @@ def _held(way: Optional[domains.Confinement]) -> List[str]:
 
 
 def close_to_programs() -> None:
-    """Programs run as the same user: each could read this process's memory, which holds what others were given, its
-    environment and its descriptors. What is executed is as open as any program again."""
+    """Programs run as the same user: each could read this process's memory, environment and descriptors, which hold
+    what others were given. What is executed is as open as any program again."""
     try:
         domains.close_to_others()
     except OSError as error:

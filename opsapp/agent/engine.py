@@ -1,6 +1,6 @@
-"""Docker's engine, asked by its socket for the one thing that its program cannot do: a container made again as it was.
+"""Docker's engine, asked by its socket for what its program cannot do: a container made again as it was.
 
-podman keeps the command that made a container; docker keeps what came of it, which its engine takes back as it is.
+podman keeps the command that made a container; docker keeps what came of it, which its engine takes back.
 Must not: stop, remove or start anything.
 """
 
@@ -58,7 +58,7 @@ def described(inspected: JsonObject) -> JsonObject:
 
 
 def networks_of(inspected: JsonObject) -> Dict[str, JsonObject]:
-    """The networks that somebody made, with what the container is called in them."""
+    """Those that somebody made, with what the container is called in them."""
     kept = {}
     for name, about in ((inspected.get("NetworkSettings") or {}).get("Networks") or {}).items():
         if name not in OWN:
@@ -68,7 +68,7 @@ def networks_of(inspected: JsonObject) -> Dict[str, JsonObject]:
 
 
 def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
-    """Commands that bring the new container into the networks beyond its first one."""
+    """Into the networks beyond its first one."""
     commands = []
     for network, about in networks_of(inspected).items():
         if network != (inspected.get("HostConfig") or {}).get("NetworkMode"):
@@ -81,7 +81,7 @@ def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
 
 
 def create(name: str, inspected: JsonObject) -> Tuple[bool, str]:
-    """Make it, not started. (whether it is there, what the engine said)"""
+    """Not started. (whether it is there, what the engine said)"""
     code, output = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
     scheme, _, path = output.strip().partition("://")
     if code != 0 or scheme != "unix":

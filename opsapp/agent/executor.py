@@ -1,4 +1,4 @@
-"""The executor: takes commands once, runs them in bounded threads, leaves their results in the journal.
+"""Takes commands once, runs them in bounded threads, leaves their results in the journal.
 
 Must not: know the session. It calls `tell` (something is ready to be sent) and `output` (for those who watch).
 """
@@ -24,15 +24,11 @@ DISK_RETRY_S = 2.0
 
 
 class CommandAnswer(NamedTuple):
-    """What a handler makes of a command."""
-
     ran: Optional[Ran]  # None: it goes on in the next agent process, which will settle it
     data: Optional[dict] = None
 
 
 class CommandTask:
-    """A command under way, as its handler sees it."""
-
     def __init__(self, command: CommandSent, params: Any, executor: "CommandExecutor"):
         self.id = command.command_id
         self.type = command.type
@@ -80,9 +76,8 @@ class CommandExecutor:
 
     # ---- from the session
     def recover(self, but: Optional[str] = None) -> None:
-        """After a start: what had begun is lost (and what is left of it stopped), what had not begins now.
-
-        `but` is the command that somebody else will settle."""
+        """What had begun is lost (and what is left of it stopped), what had not begins now. `but` is the command that
+        somebody else will settle."""
         for name, entry in self.journal.open().items():
             if name == but:
                 continue
@@ -94,7 +89,7 @@ class CommandExecutor:
             self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), None, entry.at)
 
     def submit(self, command: CommandSent) -> bool:
-        """True when the command is new. It is on the disk when this returns; OSError when it cannot be."""
+        """True when it is new. It is on the disk when this returns; OSError when it cannot be."""
         if not self.journal.accept(command, self._clock()):
             return False
         self._queue(command)
@@ -128,7 +123,7 @@ class CommandExecutor:
         return False
 
     def stop(self, seconds: float) -> None:
-        """Take nothing new; end what runs. What had not started stays in the journal for the next start."""
+        """End what runs. What had not started stays in the journal for the next start."""
         with self._wake:
             self._stopping = True
             for task in self._tasks.values():
@@ -224,6 +219,6 @@ class CommandExecutor:
 
 
 def told(task: CommandTask) -> str:
-    """A command in the host's log: what it is about, none of its values that may be secret."""
+    """For the host's log: none of its values that may be secret."""
     words = [getattr(task.params, name, None) for name in ("phase", "action_type", "service", "action")]
     return " ".join([task.type, *(word for word in words if word)])

@@ -18,15 +18,14 @@ _MASK_AT, _BTIME_AT = 0, 80
 
 
 def newest(about: os.stat_result, name: str, handle: int) -> float:
-    """When something was last done with a file. A copy keeps the times of its original, but neither its change time nor
-    its birth."""
+    """A copy keeps the times of its original, but neither its change time nor its birth."""
     times = [about.st_atime, about.st_mtime, about.st_ctime]
     born = birth(name, handle)
     return max(times) if born is None else max(*times, born)
 
 
 def birth(name: str, handle: int) -> Optional[float]:
-    """When a file came to be; None where the file system, the kernel or the C library does not say."""
+    """None where the file system, the kernel or the C library does not say."""
     statx = _statx()
     if statx is None:
         return None
@@ -47,7 +46,7 @@ class _Statx:
 
 @lru_cache(maxsize=1)
 def _statx() -> Optional[_Statx]:
-    """The C library's own call: Python does not show when a file was born. Loaded when it is first needed."""
+    """Python does not show when a file was born. Loaded when it is first needed."""
     try:
         import ctypes
 
@@ -60,7 +59,7 @@ def _statx() -> Optional[_Statx]:
 
 
 def held_open() -> Set[Inode]:
-    """Every file that some process has open or mapped, of the processes that may be looked at."""
+    """Open or mapped, of the processes that may be looked at."""
     inodes: Set[Inode] = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         for directory in ("fd", "map_files"):

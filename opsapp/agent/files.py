@@ -70,7 +70,7 @@ class FileGet(OpenStream):
         self.say(Finish(self.number, place - offset, digest.hexdigest()))
 
     def _digest_of(self, file: Any, about: os.stat_result, size: int) -> Optional[str]:
-        """The SHA-256 of the whole file, remembered for who comes for it part by part; None when it takes too long."""
+        """Of the whole file, remembered for who comes for it part by part; None when it takes too long."""
         key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         known = _DIGESTS.get(key)
         if known:
@@ -93,8 +93,8 @@ class FileGet(OpenStream):
 
 
 def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
-    """Where to read it, and how much there is. The kernel makes files of /proc and /sys while they are read. They take
-    no space on a disk, and their size says 0 or one page whatever is in them: they are read at once."""
+    """Files of /proc and /sys are made while they are read, and their size says 0 or one page whatever is in them: they
+    are read at once."""
     if about.st_blocks or about.st_size > PAGE:
         return file, about.st_size
     data = b""
@@ -147,7 +147,7 @@ class FilePut(OpenStream):
             raise explain(error) from None
 
     def _place(self) -> Tuple[int, str]:
-        """A handle of the directory that is really meant, and the name in it."""
+        """The directory that is really meant, and the name in it."""
         path = self.params.path
         real = self._rules.check(path, "operator")
         parent, name = os.path.split(real)
@@ -212,7 +212,7 @@ class FilePut(OpenStream):
 
     @staticmethod
     def _like_before(directory: int, name: str) -> Tuple[int, Optional[Tuple[int, int]]]:
-        """Mode and owner of the file that is replaced; 0644 and our own for a new one."""
+        """0644 and our own for a new one."""
         try:
             about = os.stat(name, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:

@@ -1,8 +1,8 @@
 """One rule into the host's firewall, by whichever program keeps it, and that very rule out again.
 
-A rule carries a mark of its own as its comment, so that undoing it takes away nothing else. It is not made permanent:
-a reboot ends it. A rule that accepts something has failed where another chain still drops it. Must not: change or
-remove anybody else's rules.
+A rule carries a mark as its comment, so that undoing it takes away nothing else. It is not made permanent: a reboot
+ends it. A rule that accepts something has failed where another chain still drops it. Must not: change or remove
+anybody else's rules.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ def take_firewall(params: HealParams, host: Any) -> dict:
     return {
         "mark": f"opsapp-{secrets.token_hex(6)}",
         "tool": tool,
-        "rule": None if params.rule is None else params.rule._asdict(),
+        "rule": None if params.rule is None else vars(params.rule),
         "rules": _listing(tool)[:20000],
     }
 
 
 def look_again(before: dict, _params: HealParams, _host: Any) -> dict:
-    """Whether the rule of a snapshot is there now."""
     if before["tool"] == "firewall-cmd":
         present = any(
             ask(["firewall-cmd", f"--query-rich-rule={rich}"])[0] == 0 for rich in _rich(FirewallRule(**before["rule"]))
@@ -82,7 +81,7 @@ def add_nft_rule(context: Context) -> Ran:
 
 
 def _opened(ran: Ran, rule: FirewallRule, mark: str) -> Ran:
-    """Whether what was accepted passes now. A rule that does not open anything is no success."""
+    """A rule that does not open anything is no success."""
     try:
         why = obstacle(rule, mark, base_chains())
     except OSError as error:
@@ -212,7 +211,6 @@ def _rich(rule: FirewallRule) -> List[str]:
 
 @step
 def remove_rule(context: Context) -> Ran:
-    """Take the snapshot's rule away again, and nothing else."""
     tool, rule = context.state["tool"], FirewallRule(**context.state["rule"])
     if tool == "nft":
         return _remove_nft(context)

@@ -1,8 +1,4 @@
-"""Whether a way of performing an action fits this host and these parameters: the `when` of a handler.
-
-Capabilities say which tools work; these questions say whose interface, unit or machine it is.
-Must not: change anything.
-"""
+"""The `when` of a handler: whether it fits this host and these parameters. Must not: change anything."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The guard of an update: the old version, as a process of its own, watching the new one until it is settled.
 
-The new version judges itself (update.py). It cannot if it crashes or hangs before that. So the old file, which keeps
-its place until then, runs with `--guard PID`. If the trial is not settled in time, or the process is gone, it ends
-what is left of the new version. It starts the old one unless a service manager does.
+The new version judges itself (update.py), unless it crashes or hangs before that. If the trial is not settled in time,
+or the process is gone, the guard ends what is left of it, and starts the old one unless a service manager does.
 Must not: act on a process that is not the one it was given.
 """
 
@@ -42,7 +41,6 @@ def settling(state_dir: str) -> Iterator[None]:
 
 
 def read_note(state_dir: str) -> Optional[dict]:
-    """The update that is under way; None when there is none."""
     try:
         with open(os.path.join(state_dir, NOTE), "rb") as file:
             return loads(file.read())
@@ -79,7 +77,7 @@ def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[
 
 
 def lives(pid: int, began: int) -> bool:
-    """Whether this very process still runs; one that nobody has buried yet does not."""
+    """This very process; one that nobody has buried yet does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             state = file.read().rpartition(")")[2].split()[0]
@@ -113,7 +111,6 @@ def _end(pid: int, began: int, seconds: float) -> None:
 
 
 def _somebody_runs(state_dir: str, seconds: float) -> bool:
-    """Whether an agent holds the state within that time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         handle = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

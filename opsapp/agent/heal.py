@@ -1,4 +1,4 @@
-"""Heals: the phases look, snapshot, execute, rollback, confirm and measure of one heal action on this host.
+"""The phases look, snapshot, execute, rollback, confirm and measure of one heal action on this host.
 
 At-most-once comes from the journal (one command id a phase), fencing from the token. Must not: decide whether to heal.
 """
@@ -16,7 +16,7 @@ from opsapp.wire.actiontypes import OWN, Action, Handler
 from opsapp.wire.causes import LookSubject
 from opsapp.wire.commands import ASKING, HealCommand
 from opsapp.wire.frames import OUTPUT_LIMIT
-from opsapp.wire.records import plain
+from opsapp.wire.records import made, plain
 from opsapp.wire.reports import HostReport, Passed
 
 from . import protection, unittimes
@@ -77,14 +77,13 @@ class Healer:
         self._one = threading.Lock()
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
-        """A phase that the server asks for."""
         asks = task.params.phase in ASKING  # whoever asks may know
         if not (asks or self._journal.admit(task.params.token, task.store)):
             return _refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
 
     def perform(self, task: Any) -> CommandAnswer:
-        """One phase; those that change the host one after the other, whoever asks."""
+        """Phases that change the host come one after the other, whoever asks."""
         if task.params.phase == "measure":
             return CommandAnswer(Ran("done", 0, b""), {"phase": "measure", "report": plain(self._measure())})
         if task.params.phase == "look":
@@ -106,7 +105,7 @@ class Healer:
 
     # ---- phases
     def _look(self, task: Any) -> CommandAnswer:
-        """Why it is as it is. What shows it may come from outputs, and goes where an output goes."""
+        """What shows the cause may come from outputs, and goes where an output goes."""
         cause = self._looks(LookSubject.read(task.params.params))
         evidence = "" if cause is None else "\n".join(cause.evidence)
         told = None if cause is None else cause.told()
@@ -148,7 +147,7 @@ class Healer:
         if ran.status == "failed" and is_masked(state):
             ran = ran._replace(reason=f"masked: nothing can start {state['service']} until somebody unmasks it")
         if ran.status == "failed":
-            cause = self._looks(LookSubject(*(params.get(name) for name in LookSubject._fields)))
+            cause = self._looks(made(LookSubject, params))
             data["cause"] = None if cause is None else cause.told()
         return CommandAnswer(ran, data)
 
@@ -158,7 +157,7 @@ class Healer:
         """The record of the undoing first; what fails half-way is undone at once."""
         heal_id = task.params.heal_id
         wanted = float(task.params.arm_s or action.armed_s or 0)
-        patience = _patience(task, action, task.params.params)
+        patience = _patience(task, action, HealParams.read(task.params.params))
         self._armed.arm(heal_id, snapshot, patience.seconds + wanted)
         ran, done = self._steps(task, action, steps, snapshot.state)
         if ran.status == "done":
@@ -170,7 +169,7 @@ class Healer:
         return ran, done, {"undone": undone}
 
     def _undo(self, snapshot: Snapshot) -> bool:
-        """Bring back the state before an armed action; whether it is back. It takes no turn behind other heals."""
+        """Whether the state is back. It takes no turn behind other heals."""
         action, cancel = ACTIONS[snapshot.action_type], Cancel()
         try:
             ran, _, now = self._restore(LocalStep(snapshot, cancel), action, snapshot)
@@ -201,7 +200,7 @@ class Healer:
         return CommandAnswer(ran, {"restored": now is not None, "steps": _told(steps), "state": now})
 
     def _restore(self, task: Any, action: Action, snapshot: Snapshot) -> Tuple[Ran, List[StepRun], Optional[Passed]]:
-        """Back to a snapshot, unless things are so already; the state then, None when it is not back."""
+        """Unless things are so already; the state then, None when it is not back."""
         kind, before = KINDS[action.rollback or ""], snapshot.state
         params = {**snapshot.params, **task.params.params}
         if "pid" in before:
@@ -220,7 +219,7 @@ class Healer:
         )
 
     def _confirm(self, task: Any, action: Action) -> CommandAnswer:
-        """Keep an armed change for good. One that the timer has undone, or is undoing, stays undone."""
+        """One that the timer has undone, or is undoing, stays undone."""
         state = self._armed.confirm(task.params.heal_id)
         if state is None:
             return CommandAnswer(
@@ -234,7 +233,7 @@ class Healer:
 
     # ---- inside
     def _take(self, task: Any, action: Action) -> Tuple[Optional[Snapshot], Optional[str]]:
-        """The snapshot of this heal, kept on the disk; or why there is none."""
+        """Kept on the disk; or why there is none."""
         if action.snapshot is None:
             return None, "this action has no snapshot"
         known = self._snapshots.load(task.params.heal_id)
@@ -251,11 +250,12 @@ class Healer:
     def _steps(
         self, task: Any, action: Action, steps: List[List[str]], state: Passed, params: Optional[Passed] = None
     ) -> Tuple[Ran, List[StepRun]]:
-        """Argument lists and native steps in order, until one fails; all within one time-out."""
-        patience = _patience(task, action, params or task.params.params)
+        """In order, until one fails; all within one time-out."""
+        told = HealParams.read(params or task.params.params)
+        patience = _patience(task, action, told)
         deadline = time.monotonic() + patience.seconds
         context = Context(
-            HealParams.read(params or task.params.params),
+            told,
             state,
             self._host.capabilities,
             task.cancel,
@@ -287,8 +287,8 @@ class Healer:
         return patience.told(ran._replace(output=output)), done
 
 
-def _patience(task: Any, action: Action, params: Passed) -> unittimes.UnitPatience:
-    """How long the steps of a heal may take: what was asked for, else what systemd says of the units."""
+def _patience(task: Any, action: Action, params: HealParams) -> unittimes.UnitPatience:
+    """What was asked for, else what systemd says of the units."""
     given = task.params.timeout
     return unittimes.UnitPatience(float(given)) if given else unittimes.for_action(action, params)
 

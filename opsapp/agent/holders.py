@@ -1,6 +1,6 @@
-"""Who holds what: the process that listens on a port, and those that keep deleted files open.
+"""Who holds what, read from /proc: the process that listens on a port, and those that keep deleted files open.
 
-Read from /proc. Must not: signal anybody, judge what it reads.
+Must not: signal anybody, judge what it reads.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ class Holder(NamedTuple):
 
 
 class DeletedFiles(NamedTuple):
-    """What one process keeps of a file system by deleted files that it has open."""
-
     holder: Holder
     size: int
     paths: Tuple[str, ...]
 
 
 def listener(port: int, going: Going) -> Optional[Holder]:
-    """The process that has this port; None where nobody has, or nobody may see it."""
+    """None where nobody has the port, or nobody may see it."""
     sockets = {f"socket:[{inode}]" for inode in _sockets_on(port)}
     for pid, descriptor in _descriptors(going) if sockets else ():
         try:
@@ -41,7 +39,7 @@ def listener(port: int, going: Going) -> Optional[Holder]:
 
 
 def deleted_on(device: int, going: Going) -> List[DeletedFiles]:
-    """Processes that hold deleted files on this device, the largest first. A file counts once."""
+    """The largest first. A file counts once."""
     sizes: Dict[int, int] = {}
     paths: Dict[int, List[str]] = {}
     seen: Set[int] = set()
@@ -61,7 +59,6 @@ def deleted_on(device: int, going: Going) -> List[DeletedFiles]:
 
 
 def _sockets_on(port: int) -> Iterator[str]:
-    """The inodes of the sockets that are bound to a port and take what comes."""
     for table, state in _TABLES.items():
         for line in (maybe(f"/proc/net/{table}") or "").splitlines()[1:]:
             columns = line.split()
@@ -70,7 +67,7 @@ def _sockets_on(port: int) -> Iterator[str]:
 
 
 def _descriptors(going: Going) -> Iterator[Tuple[int, str]]:
-    """Every open file of every process, as far as there is time."""
+    """As far as there is time."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if not going():
             return

@@ -78,7 +78,7 @@ class CommandJournal:
             return entry.state if entry else None
 
     def result(self, name: str) -> Optional[CommandResult]:
-        """The kept result, read from its file; None once it was thanked for."""
+        """None once it was thanked for."""
         try:
             with open(self._path(name), "rb") as file:
                 return made(CommandResult, check_result(loads(file.read())))
@@ -102,9 +102,8 @@ class CommandJournal:
             self._entries[name].state = STARTED
 
     def process(self, name: str, group: ProcessGroup) -> None:
-        """The process group of a started command, so that a later agent can stop what was left of it.
-
-        Not synced: it is of use to a later agent of the same boot only, and that one reads what the kernel holds."""
+        """So that a later agent can stop what was left of it. Not synced: it is of use within the same boot only, and
+        the kernel holds what was written."""
         with self._lock:
             self._write(sync=False, **_told(name, group))
             self._entries[name].group = group
@@ -117,7 +116,6 @@ class CommandJournal:
             entry.state, entry.at, entry.command = FINISHED, now, None
 
     def thank(self, name: str) -> None:
-        """The server has the result."""
         with self._lock:
             entry = self._entries.get(name)
             if entry is None or entry.state != FINISHED:
@@ -133,7 +131,7 @@ class CommandJournal:
 
     def admit(self, token: int, store: str = "") -> bool:
         """Whether a fencing token is not older than the newest seen of the same service; a newer one is remembered on
-        the disk. `store` is the service's identity; services from before they had one have none."""
+        the disk. `store` is the service's identity; older services have none."""
         with self._lock:
             if token > self._tokens.get(store, -1):
                 self._write(did="token", token=token, store=store)
@@ -149,7 +147,6 @@ class CommandJournal:
             return sum(entry.state != THANKED for entry in self._entries.values()) >= OPEN_MOST
 
     def compact(self, now: float) -> None:
-        """Forget old ids and rewrite the file when it has grown."""
         with self._lock:
             self._forget(now)
             if self._lines.size < COMPACT_BYTES:

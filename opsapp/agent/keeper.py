@@ -1,8 +1,8 @@
 """The keeper of one program: a small process that is the parent of all that comes from it, and ends all of it.
 
-Whatever loses its parent becomes the keeper's child, in whichever session and with whichever environment. It ends the
-rest when the program has ended, when it is told to, and when its executor is gone. Keepers are forked from a nursery,
-a process of one thread that the executor made before it had threads.
+Whatever loses its parent becomes the keeper's child, in whichever session. It ends the rest when the program has
+ended, when it is told to, and when its executor is gone. Keepers are forked from a nursery, a process of one thread
+that the executor made before it had threads.
 Must not: import anything late (the nursery has closed the file of its code); start a thread.
 """
 
@@ -146,8 +146,8 @@ class Keeper:
                     say(self.control, code=self.code)
 
     def _signal(self, number: int) -> None:
-        """To all that came from the program. In a domain "everybody" is all that is in it, and nobody starts another
-        one meanwhile; asked again each time, for outside of a domain it would be the whole machine."""
+        """In a domain "everybody" is all that is in it, and nobody starts another one meanwhile; asked again each time,
+        for outside of a domain it would be the whole machine."""
         if self.apart and not domains.can_signal(1) and not domains.can_signal(os.getppid()):
             with contextlib.suppress(OSError):
                 os.kill(-1, number)
@@ -187,7 +187,7 @@ def _become(asked: dict, control: socket.socket, handles: List[int], gate: int) 
 
 
 def descendants(pid: int) -> List[int]:
-    """What came from a process, as far as the chain of parents holds: below a keeper it always does."""
+    """As far as the chain of parents holds: below a keeper it always does."""
     children: Dict[int, List[int]] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         children.setdefault(_parent(name), []).append(int(name))
@@ -206,7 +206,7 @@ def _parent(pid: str) -> int:
 
 
 def _received(sock: socket.socket, size: int, most: int = 1) -> Tuple[bytes, List[int]]:
-    """Some bytes and the descriptors that came with them, which no program inherits."""
+    """With the descriptors that came with them, which no program inherits."""
     data, handles, _flags, _address = socket.recv_fds(sock, size, most)
     for handle in handles:
         os.set_inheritable(handle, False)  # no flag of recv_fds says it: Python does not hand it on
@@ -229,6 +229,6 @@ def exactly(sock: socket.socket, size: int) -> bytes:
 
 
 def request(argv: List[str], env: Dict[str, str], **more: object) -> bytes:
-    """What a keeper is asked; the descriptor of the output goes with its first bytes."""
+    """The descriptor of the output goes with its first bytes."""
     data = json.dumps({"argv": argv, "env": env, **more}).encode()
     return LENGTH.pack(len(data)) + data

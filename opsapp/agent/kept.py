@@ -26,14 +26,12 @@ GONE = "the nursery of keepers is gone"
 
 
 class Manner(NamedTuple):
-    """How a program is kept."""
-
     apart: bool  # in a domain of its own
     no_new_privs: bool
 
 
 class Nursery:
-    """Where keepers come from. `why`: why programs cannot be kept apart here."""
+    """`why`: why programs cannot be kept apart here."""
 
     def __init__(self, sock: socket.socket, way: Optional[domains.Confinement], why: str):
         self.why = why
@@ -51,7 +49,7 @@ class Nursery:
         handles: Handles,
         on_start: OnStart,
     ) -> "KeptProgram":
-        """A program whose keeper has let it go once `on_start` has returned."""
+        """Its keeper has let it go once `on_start` has returned."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -92,8 +90,6 @@ class Nursery:
 
 
 class KeptProgram:
-    """A program whose parent is its keeper."""
-
     def __init__(self, control: socket.socket, stdout: IO[bytes], mark: str):
         self.stdout: Optional[IO[bytes]] = stdout
         self.pid = 0
@@ -150,7 +146,7 @@ class KeptProgram:
         return -signal.SIGKILL if self._code is None else self._code
 
     def _listen(self, seconds: float, *, to_the_end: bool = False) -> None:
-        """What the keeper says, until it has said the code, or has ended."""
+        """Until the keeper has said the code, or has ended."""
         until = time.monotonic() + seconds
         while not self._over and (to_the_end or self._code is None):
             if not readable([self._control.fileno()], until - time.monotonic()):
@@ -162,7 +158,7 @@ class KeptProgram:
                 self._code = int(word["code"])
 
     def _word(self, patience: float) -> Optional[dict]:
-        """What it says next; None when it has ended, or says nothing."""
+        """None when the keeper has ended, or says nothing."""
         self._control.settimeout(patience)
         try:
             (length,) = keeper.LENGTH.unpack(keeper.exactly(self._control, keeper.LENGTH.size))

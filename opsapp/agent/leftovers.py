@@ -1,8 +1,5 @@
-"""Programs and directories that a killed process left on this machine: known by their marks, whoever looks.
-
-A program carries in its environment who started it. Once that process is gone, nobody would end what is left.
-Must not: know commands.
-"""
+"""Programs and directories that a killed process left on this machine. A program carries in its environment who
+started it: whoever looks knows it by that. Must not: know commands."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ DIRECTORY = "opsapp-run"  # .owner.run-random
 
 
 def marks(run: str) -> Dict[str, str]:
-    """What a program of ours has in its environment."""
     return {RUN: run, OWNER: this_process()}
 
 
@@ -27,7 +23,7 @@ def make_directory(run: str) -> str:
 
 
 def end_stragglers(runs: Set[str]) -> int:
-    """KILL whatever still carries the mark of one of these runs, in whichever group it is now; how many there were."""
+    """Whatever still carries the mark of one of these runs, in whichever group it is now; how many there were."""
     return _kill(pid for pid, marks in _marked() if marks.get(RUN) in runs)
 
 
@@ -57,7 +53,7 @@ def _namespace() -> str:
 
 
 def _beginning(pid: int) -> str:
-    """When the kernel started it, in ticks since the boot; empty when there is none, or only its corpse."""
+    """In ticks since the boot; empty when there is none, or only its corpse."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -79,7 +75,7 @@ def _kill(pids: Iterable[int]) -> int:
 
 
 def _marked() -> Iterator[Tuple[int, Dict[str, str]]]:
-    """Every process that carries marks of ours, as far as we may look."""
+    """As far as we may look."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue

@@ -1,4 +1,4 @@
-"""The link: keeps the agent in touch with the server. A session when possible, polling when not, back-off when neither.
+"""Keeps the agent in touch with the server: a session when possible, polling when not, back-off when neither.
 
 Must not: know what commands do.
 """
@@ -42,7 +42,7 @@ RESULTS_ROOM = MAX_POLL_BODY - 300_000  # the rest is the report's
 
 
 class Backoff:
-    """Doubling waits with jitter, so that a thousand agents do not come back in one second."""
+    """With jitter, so that a thousand agents do not come back in one second."""
 
     def __init__(self, first: float, most: float):
         self._first, self._most = first, most
@@ -112,7 +112,6 @@ class Link:
             session.output(name, data)
 
     def silent_for(self) -> float:
-        """Seconds since the server was last heard."""
         ws = self._ws
         return time.monotonic() - max(self._heard_at, ws.heard_at if ws else 0.0)
 
@@ -130,7 +129,6 @@ class Link:
                 self._poll_for_a_while()
 
     def once(self) -> bool:
-        """Report, do what the answer asks, deliver the results."""
         if not self._poll(self._reporter.measure("start")):
             return False
         while self._executor.journal.open():
@@ -155,7 +153,7 @@ class Link:
         return False
 
     def _try_session(self) -> bool:
-        """True when there was a session and the next one should be tried at once or after a short wait."""
+        """True when there was a session and the next one should be tried soon."""
         began = time.monotonic()
         session: Optional[LinkSession] = None
         try:
@@ -192,7 +190,7 @@ class Link:
             return False
 
     def _welcome(self, session: Optional[LinkSession]) -> bool:
-        """Called every turn: notes that the server has taken us. Never ends the session."""
+        """Called every turn. Never ends the session."""
         if session and session.welcomed:
             self.connected_once.set()
             self._session_backoff.reset()
@@ -204,7 +202,7 @@ class Link:
         self._stay_away(self._backoff.longest() if error.code == CLOSE_CLONE else self._backoff.next())
 
     def _poll_for_a_while(self) -> None:
-        """Poll until it is time to try a session again, or the server is away."""
+        """Until it is time to try a session again, or the server is away."""
         until = time.monotonic() + self._session_backoff.next() if self._config.websocket else float("inf")
         report: Optional[HostReport] = self._spool.take() or self._reporter.measure("interval")
         while not self._stopping:
@@ -221,7 +219,7 @@ class Link:
             report = self._spool.take()
 
     def _stay_away(self, seconds: float) -> None:
-        """Back off. Reports that come meanwhile go to the disk; only stop() ends the wait early."""
+        """Reports that come meanwhile go to the disk; only stop() ends the wait early."""
         until = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < until:
             self._wake.wait(max(0.0, until - time.monotonic()))
@@ -237,7 +235,7 @@ class Link:
             report = self._spool.take()
 
     def _poll(self, report: HostReport) -> bool:
-        """One report with all that waits. True when the server took it; then its answer has been seen to."""
+        """True when the server took it; then its answer has been seen to."""
         self._retry_after = 0.0
         results, outcomes = self._results(), self._outcomes.waiting()
         body = dumps(
@@ -280,7 +278,7 @@ class Link:
             self._spool.delivered()
 
     def _results(self) -> List[CommandResult]:
-        """Results that fit into one body; a single one that does not is cut."""
+        """A single one that does not fit into a body is cut."""
         chosen: List[CommandResult] = []
         room = self._room
         for name in self._executor.journal.unthanked():

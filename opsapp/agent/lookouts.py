@@ -1,6 +1,6 @@
 """Looks that may take a while, in a thread of their own: name resolution, tunnels, the age of backups.
 
-Reports carry what the last look saw; one that is too old is left out: unknown. Must not: change anything.
+What the last look saw is left out once it is too old: unknown. Must not: change anything.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class Lookouts:
         ]
 
     def run(self) -> None:
-        """Until stop(): the thread's body."""
         while not self._stopping:
             self.look()
             self._wake.wait(self._config.lookout_s)
@@ -49,19 +48,19 @@ class Lookouts:
         self._wake.set()
 
     def acted(self) -> None:
-        """The host was changed: what was seen before is forgotten, looks under way included, and looked at again."""
+        """The host was changed: what was seen is forgotten, looks under way included."""
         self._forget()
         self._wake.set()
 
     def look(self) -> None:
-        """At everything, one after the other; at the rest while one hangs."""
+        """One after the other; the rest while one hangs."""
         for name, kind in self._kinds:
             look = self._begin(name, kind, beside=0)
             if look:
                 look.join(PATIENCE_S)
 
     def look_now(self) -> None:
-        """A fresh look at everything side by side. What hangs is unknown."""
+        """Side by side. What hangs is unknown."""
         self._forget()
         looks = [look for look in (self._begin(*pair, beside=1) for pair in self._kinds) if look]
         until = time.monotonic() + PATIENCE_S
@@ -74,7 +73,7 @@ class Lookouts:
             return {key: value for at, seen in self._found.values() if at >= oldest for key, value in seen.items()}
 
     def _begin(self, name: str, kind: Callable[[], Dict[str, float]], beside: int) -> Optional[threading.Thread]:
-        """A look in a thread of its own. None while more than `beside` of this kind hang: they are not heaped up."""
+        """None while more than `beside` of this kind hang: they are not heaped up."""
         with self._lock:
             looking = self._looking[name] = [look for look in self._looking.get(name, ()) if look.is_alive()]
             if len(looking) > beside:

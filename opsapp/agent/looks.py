@@ -1,7 +1,6 @@
 """Looking for a cause: at most LOOK_S in all, in a thread of its own, because what is looked at may hang.
 
-Reads only. What does not answer in time, or breaks, is unknown. Must not: judge whether a step can help; the service
-does.
+Reads only. What does not answer in time, or breaks, is unknown. Must not: judge whether a step can help.
 """
 
 from __future__ import annotations
@@ -26,15 +25,12 @@ Find = Callable[[LookSubject, Budget], Optional[HostCause]]
 
 
 class CauseLooks:
-    """Looks of one agent."""
-
     def __init__(self, find: Find, patience_s: float = LOOK_S):
         self._find = find
         self._patience_s = patience_s
         self._room = threading.BoundedSemaphore(AT_ONCE)
 
     def __call__(self, subject: LookSubject) -> Optional[HostCause]:
-        """The cause, or None where none is known in time."""
         if not self._room.acquire(blocking=False):
             return None
         answers: List[Optional[HostCause]] = []
@@ -54,7 +50,7 @@ class CauseLooks:
 
 
 def finder(host: Any) -> Find:
-    """How this host is looked at: the narrowest thing first."""
+    """The narrowest thing first."""
 
     def find(subject: LookSubject, budget: Budget) -> Optional[HostCause]:
         cause = _clock_apart(host.clock_ahead_s(), budget) if subject.clock else None

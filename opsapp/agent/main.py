@@ -49,8 +49,6 @@ HOUSEKEEPING_S = 300.0
 
 
 class AgentProgram:
-    """All parts of one running agent."""
-
     def __init__(self, config: AgentConfig, argv: List[str]):
         self.config = config
         self.restarting = False
@@ -168,7 +166,7 @@ class AgentProgram:
 
     # ---- threads
     def _key_refused(self) -> None:
-        """The key was rotated: begin anew with the one that the key file holds by now, when nothing runs."""
+        """It was rotated: begin anew with the one that the key file holds by now, when nothing runs."""
         try:
             changed = bool(self.config.key_file) and read_key(self.config.key_file) != self.config.key
         except ConfigError as error:
@@ -253,7 +251,7 @@ def main(argv: Optional[List[str]] = None) -> int:
 
 
 def guard(config: AgentConfig, argv: List[str]) -> int:
-    """Watch over an update, as the old version."""
+    """As the old version."""
     place = argv.index("--guard")
     argv = argv[:place] + argv[place + 2 :]
     env = dict(os.environ)
@@ -263,6 +261,6 @@ def guard(config: AgentConfig, argv: List[str]) -> int:
 
 
 def check(config: AgentConfig) -> int:
-    """Without lock and journal, beside a running agent: can this program reach the server?"""
+    """Without lock and journal, beside a running agent."""
     with tempfile.TemporaryDirectory() as directory:
         return 0 if AgentProgram(dataclasses.replace(config, state_dir=directory), []).link.check() else 1

@@ -1,7 +1,7 @@
 """Media servers of this host, over their own HTTP interfaces: have the library read anew, clear what is stuck.
 
-Which there are, the operator says (local.py). A key is read from its file for each call and sent in a header, never in
-an address or an argument. Must not: delete media; touch a download that is on its way.
+A key is read from its file for each call and sent in a header, never in an address or an argument.
+Must not: delete media; touch a download that is on its way.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def scan_media_library(context: Context) -> Ran:
 
 @step
 def clean_media_queue(context: Context) -> Ran:
-    """Remove failed downloads from the queue, so that they are looked for again."""
+    """Failed downloads, so that they are looked for again."""
     instance = context.config.instances.get(context.params.instance_id)
     if instance is None:
         return _unknown(context)

@@ -22,7 +22,7 @@ TOP = 10
 
 
 class Metrics:
-    """Samples the host. Rates are means since the sample before, or over a moment when they must be fresh."""
+    """Rates are means since the sample before, or over a moment when they must be fresh."""
 
     def __init__(self) -> None:
         self.os = os_name()

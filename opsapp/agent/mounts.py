@@ -1,7 +1,4 @@
-"""What lies on the mount that a heal is about: its steps act on that one, or say that they have nothing to do there.
-
-Must not: change anything.
-"""
+"""What lies on the mount that a heal is about. Must not: change anything."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ def nothing(mount: Optional[str], why: str, output: bytes = b"") -> Ran:
 
 
 def lies_on(path: str, mount: Optional[str]) -> bool:
-    """Whether a path is there, on this mount; any mount will do where none is named."""
+    """Any mount will do where none is named."""
     try:
         return mount is None or os.stat(path).st_dev == os.stat(mount).st_dev
     except OSError:
@@ -32,7 +29,6 @@ def lies_on(path: str, mount: Optional[str]) -> bool:
 
 
 def no_mount(mount: Optional[str]) -> str:
-    """What is wrong with a mount that is named, if anything."""
     return f"{mount} is no mount point" if mount is not None and not os.path.ismount(mount) else ""
 
 

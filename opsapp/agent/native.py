@@ -1,6 +1,5 @@
-"""Native steps: what the agent does itself because no tool does it safely. Named "@name" in the action table.
+"""What the agent does itself because no tool does it safely. Named "@name" in the action table.
 
-A step gets the action's parameters and the state recorded before it, and answers like a program that ran.
 Must not: touch a protected process, a kernel thread, or the agent and its ancestors.
 """
 
@@ -27,8 +26,6 @@ SAMPLE_S = 0.5
 
 
 class Context(NamedTuple):
-    """What a native step may use."""
-
     params: HealParams
     state: JsonObject  # of the snapshot; {} when there is none
     capabilities: ToolManifest
@@ -47,7 +44,7 @@ STEPS: Dict[str, Step] = {}  # by their names, as handlers of the action table a
 
 
 def step(function: Step) -> Step:
-    """Marks a native step: its name is the function's."""
+    """A native step's name is the function's."""
     if function.__name__ in STEPS:
         raise ImportError(f"two native steps are called {function.__name__}")
     STEPS[function.__name__] = function
@@ -64,7 +61,6 @@ def failed(reason: str, output: bytes = b"") -> Ran:
 
 # ---- processes
 def untouchable(protected: Set[str]) -> Callable[[Process], bool]:
-    """Tells whether a process must be left alone."""
     own: Set[int] = set()
     parents = {process.pid: process.ppid for process in processes()}
     pid = os.getpid()
@@ -87,7 +83,7 @@ def untouchable(protected: Set[str]) -> Callable[[Process], bool]:
 
 
 def top_process(by: str, protected: Set[str]) -> Optional[Process]:
-    """The process that uses most CPU just now, or most memory, of those that may be touched."""
+    """Just now, of those that may be touched."""
     spared = untouchable(protected)
     before = {(process.pid, process.started): process.ticks for process in processes()}
     if by == "cpu":
@@ -140,7 +136,7 @@ def _ended(pid: int, started: int) -> bool:
 
 
 def threads(pid: int) -> Dict[str, Dict[str, int]]:
-    """The threads of a process, by number: when each started, and its priority."""
+    """By number: when each started, and its priority."""
     threads_by_number = {}
     for task in os.listdir(f"/proc/{pid}/task"):
         parts = (maybe(f"/proc/{pid}/task/{task}/stat") or "").rpartition(")")[2].split()
@@ -151,7 +147,7 @@ def threads(pid: int) -> Dict[str, Dict[str, int]]:
 
 @step
 def renice(context: Context) -> Ran:
-    """All threads: Linux keeps a priority for each, and one that begins meanwhile has that of the one that began it."""
+    """Linux keeps a priority for each thread, and one that begins meanwhile has that of the one that began it."""
     process = _meant(context)
     if isinstance(process, str):
         return failed(process)
@@ -160,7 +156,7 @@ def renice(context: Context) -> Ran:
 
 @step
 def restore_priority(context: Context) -> Ran:
-    """Each thread as it was; those that are newer as the process was."""
+    """Threads that are newer get the priority that the process had."""
     process = _meant(context)
     if isinstance(process, str):
         return failed(process)
@@ -222,7 +218,6 @@ def _write(path: str, value: str, success: str) -> Ran:
 # ---- units
 @step
 def restart_with_dependencies(context: Context) -> Ran:
-    """The services that a unit requires, and the unit itself, each once."""
     name = context.params.service
     asked = context.run(["systemctl", "show", "--no-pager", "--property=Requires,BindsTo,Requisite", "--", name])
     if asked.status != "done":
@@ -240,8 +235,8 @@ def restart_with_dependencies(context: Context) -> Ran:
 
 
 def _orders(context: Context, needed: List[str], name: str) -> Iterator[List[str]]:
-    """systemd restarts what requires a unit with it, if that runs. Asked to restart both, it may restart the one that
-    requires the other twice: when the first job is done before the second is asked for."""
+    """Asked to restart both, systemd may restart the one that requires the other twice: when the first job is done
+    before the second is asked for."""
     if needed:
         before = _invocation(context, name)
         yield ["restart", *needed]

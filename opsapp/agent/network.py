@@ -31,7 +31,6 @@ class Unseen(OSError):
 
 # ---- interfaces
 def take_link(params: HealParams, _host: Any) -> dict:
-    """Whether an interface is up, its addresses and the routes over it."""
     nic = params.nic
     code, output = ask(["ip", "-json", "address", "show", "dev", nic])
     if code != 0:
@@ -67,14 +66,14 @@ def link_is_back(before: dict, now: dict) -> bool:
 
 
 def _route_key(route: str) -> Tuple[str, ...]:
-    """Destination and gateway: what a route is, without its metric and origin."""
+    """What a route is, without its metric and origin."""
     words = route.split()
     return (*words[:2], words[words.index("via") + 1] if "via" in words else "")
 
 
 @step
 def bounce_link(context: Context) -> Ran:
-    """Down and up again, with the addresses and routes that this loses."""
+    """With the addresses and routes that this loses."""
     nic = context.params.nic
     for argv in (["ip", "link", "set", "dev", nic, "down"], ["ip", "link", "set", "dev", nic, "up"]):
         ran = context.run(argv)
@@ -155,7 +154,7 @@ def take_resolver(_params: HealParams, host: Any) -> dict:
 
 
 def resolved_servers() -> Dict[str, List[str]]:
-    """Link → its name servers, as systemd-resolved has them."""
+    """By link."""
     code, output = ask(["resolvectl", "--no-pager", "dns"])
     if code != 0:
         raise Unseen(f"resolvectl dns: {output.strip()[:200]}")
@@ -173,7 +172,7 @@ def resolver_is_back(before: dict, now: dict) -> bool:
 
 @step
 def failover_nameserver(context: Context) -> Ran:
-    """The secondary in the primary's place in resolv.conf, if it answers."""
+    """If it answers."""
     primary, secondary = context.params.primary, context.params.secondary
     text = maybe(resolver.RESOLV_CONF) or ""
     refusal = _cannot_move(primary, secondary, resolver.servers(text))

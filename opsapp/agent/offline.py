@@ -1,7 +1,6 @@
 """Healing alone: policies are evaluated always, and acted on only while the server has not answered for a while.
 
-The same action table, condition language, snapshots and checks as when the server asks. Restraint: signed and unexpired
-policies only, within the budget, one heal at a time, unknown is never true.
+Signed and unexpired policies only, within the budget, one heal at a time; unknown is never true.
 Must not: act on anything but this host.
 """
 
@@ -57,7 +56,7 @@ class LocalTask:
 
 
 def readings(report: Measurement, ran: Set[str]) -> Dict[str, Any]:
-    """A report by the names that conditions use. `ran`: services that have been seen running."""
+    """By the names that conditions use. `ran`: services that have been seen running."""
     values = of_report(report)
     counted_s = report.starts_counted_s
     for name, state in report.services.items():
@@ -103,7 +102,7 @@ class Offline:
         return self.bundle.version if self.bundle else 0
 
     def take(self, bundle: Any, signature: str) -> None:
-        """New policies from the server; WireError when they are not for us."""
+        """WireError when they are not for us."""
         clean = check_bundle(bundle, signature, secret_of(self._config.key), self._config.agent_id)
         if self.bundle and clean.version < self.bundle.version:
             raise WireError("newer policies are here already", "stale_policies")
@@ -120,14 +119,13 @@ class Offline:
         self._stop.set()
 
     def turn(self, report: HostReport) -> None:
-        """Evaluate every policy; heal what has been true for long enough, if we are alone and may."""
         bundle = self.bundle
         if bundle is None or self._server_time() > bundle.expires_at:
             return
         values, now = self._readings(report), self._outcomes.clock.running()
-        for policy in bundle.terms.policies:
+        for policy in bundle.policies:
             for name, condition in bound(policy.condition, values):
-                if self._acts(bundle.terms, policy, (policy.rule_id, name), condition.evaluate(values), now):
+                if self._acts(bundle, policy, (policy.rule_id, name), condition.evaluate(values), now):
                     self._heal(policy, name, condition, report)
 
     # ---- inside
@@ -138,7 +136,7 @@ class Offline:
     def _every(self) -> float:
         if self.bundle is None:
             return 1.0
-        return max(self._config.service_check_s, min(self._config.interval_s, self.bundle.terms.offline_after_s / 3))
+        return max(self._config.service_check_s, min(self._config.interval_s, self.bundle.offline_after_s / 3))
 
     def _load(self) -> None:
         try:
@@ -155,7 +153,7 @@ class Offline:
     def _acts(
         self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str], verdict: Optional[bool], now: float
     ) -> bool:
-        """Whether it fires now, and may: what may not is as due as before."""
+        """What may not act is as due as before."""
         before = self._watches.get(key, AlertState())
         if verdict is False and before.announced:
             self._over_at[key] = now
@@ -184,7 +182,7 @@ class Offline:
         return True
 
     def _heal(self, policy: Policy, name: str, condition: Condition, report: HostReport) -> None:
-        """The steps of one case, until one resolves it. Each is an outcome of its own."""
+        """Until a step resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
         flaps = self._comes_and_goes((policy.rule_id, name))
         for position in positions:
@@ -206,13 +204,12 @@ class Offline:
                 return
 
     def _is_alone(self) -> bool:
-        """Whether a further step is still for this host to decide."""
-        alone = self.bundle is not None and self._silent_for() >= self.bundle.terms.offline_after_s
+        alone = self.bundle is not None and self._silent_for() >= self.bundle.offline_after_s
         return alone and not self._stop.is_set()
 
     def _positions(self, policy: Policy, name: str) -> List[int]:
         """The steps that may be done. What was undone because nobody could confirm it is not done again until the
-        server was heard: it would cut this host off for good, for here nobody else confirms it."""
+        server was heard: it would cut this host off for good."""
         silent_s, positions = self._silent_for(), []
         for position, step in enumerate(policy.steps):
             action = ACTIONS[step.action]
@@ -224,7 +221,7 @@ class Offline:
         return positions
 
     def _finish(self, outcome: LocalOutcome) -> None:
-        """On the disk, however long there is no room: those that come later wait behind it."""
+        """However long the disk has no room: those that come later wait behind it."""
         while True:
             try:
                 self._outcomes.finish(outcome)
@@ -275,14 +272,14 @@ class Offline:
         return self._ending(action, condition, outcome, params, proof)
 
     def _others(self, policy: Policy, name: str, host: str) -> Others:
-        """What is known right before the act."""
-        policies = () if self.bundle is None else self.bundle.terms.policies
+        """Right before the act."""
+        policies = () if self.bundle is None else self.bundle.policies
         return Others(host, policies, (policy.rule_id, name), self._readings(self._recent(self._every())))
 
     def _ending(
         self, action: Action, condition: Condition, outcome: LocalOutcome, params: Passed, proof: HealProof
     ) -> LocalOutcome:
-        """What follows from the proof, as the server has it: confirmed, rolled back, or left as it is."""
+        """Confirmed, rolled back, or left as it is."""
         judged, seen = proof.judgement, {key: proof.values[key] for key in condition.names if key in proof.values}
         outcome = replace(outcome, action_success=1, metrics_after=seen)
         if judged.kind == VERIFIED:

@@ -49,11 +49,11 @@ class Outcomes:
         self._lose_open()
 
     def begin(self, outcome: LocalOutcome) -> None:
-        """What is about to be done, as it will be told if nothing more becomes known."""
+        """As it will be told if nothing more becomes known."""
         self._note(BEGUN, outcome, moment=self.clock.kept(self.clock.now()))
 
     def process(self, name: str, group: ProcessGroup) -> None:
-        """The process group that a heal is about to run, so that a later agent can stop what was left of it."""
+        """So that a later agent can stop what was left of it."""
         with self._lock:
             record = {"did": PROCESS, "id": name, "group": list(group)}
             self._lines.append(dumps(record), sync=False)
@@ -88,13 +88,12 @@ class Outcomes:
         return outcomes
 
     def within(self, seconds: float) -> int:
-        """How many cases began lately, however many steps they took, and whatever the server has been told
-        meanwhile."""
+        """How many cases began lately, whatever the server has been told meanwhile."""
         with self._lock:
             return sum(self.clock.age(at) < seconds for at in self._cases)
 
     def last(self, rule_id: str, name: str) -> float:
-        """How many seconds ago a heal by this rule of this thing began last."""
+        """How many seconds ago."""
         with self._lock:
             alike = [start.at for start in self._begun if (start.rule_id, start.name) == (rule_id, name)]
             return min(map(self.clock.age, alike), default=float("inf"))

@@ -24,7 +24,7 @@ class EndSignal(Protocol):
 
 
 class StartedProgram(Protocol):
-    """A program under way, whoever is its parent."""
+    """Whoever is its parent."""
 
     pid: int
     stdout: Optional[IO[bytes]]
@@ -33,7 +33,7 @@ class StartedProgram(Protocol):
         """Its exit code; None while it runs."""
 
     def wait(self) -> int:
-        """Its exit code, once it has ended, and all with it that ends with it."""
+        """Once it has ended, and all with it that ends with it."""
 
     def end_handle(self) -> int:
         """A descriptor, to be closed, that turns readable when it ends; -1: there is none."""
@@ -43,7 +43,7 @@ class StartedProgram(Protocol):
 
 
 class OutputReader:
-    """Reads a child's output until it has ended, keeping the first `limit` + 1 bytes."""
+    """Keeps the first `limit` + 1 bytes."""
 
     def __init__(self, child: StartedProgram, limit: int, on_output: Optional[Callable[[bytes], None]]):
         self.child = child
@@ -114,7 +114,7 @@ class OutputReader:
 
 
 def pidfd(pid: int) -> int:
-    """A handle that turns readable when the process ends; -1 where the kernel has none."""
+    """It turns readable when the process ends; -1 where the kernel has none."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError) as error:

@@ -1,4 +1,4 @@
-"""What running commands write, for those who watch: in the order of writing, in few messages however it was written.
+"""What running commands write, for those who watch, in few messages however it was written.
 
 Must not: keep what a result keeps; this is for the moment only.
 """
@@ -15,8 +15,6 @@ PIECE = 32768
 
 
 class Writing:
-    """One command's output on its way."""
-
     def __init__(self) -> None:
         self.decoder: Any = codecs.getincrementaldecoder("utf-8")("replace")
         self.waiting = ""
@@ -42,7 +40,7 @@ class Outputs:
             return begins and bool(writing.waiting)
 
     def due_in(self) -> Optional[float]:
-        """Seconds until `flush` has something to do; None when nothing waits."""
+        """None when nothing waits."""
         with self._lock:
             ages = [self._clock() - writing.sent_at for writing in self._open.values() if writing.waiting]
             return max(0.0, EVERY_S - max(ages)) if ages else None

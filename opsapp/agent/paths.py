@@ -1,8 +1,7 @@
 """Which paths may be read and written: the agent's own rules, which have the last word.
 
-A path is judged by what it really is: every symlink is resolved, the opened file's own name is judged again, so that a
-link swapped in between gains nothing. Viewers read what everybody on the host may read: the agent may read more.
-Must not: read or write contents.
+Every symlink is resolved, and the opened file's own name is judged again, so that a link swapped in between gains
+nothing. Viewers read what everybody on the host may read: the agent may read more. Must not: read or write contents.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class PathRules:
         self._deny = config.deny_paths + _real(path for path in config.deny_paths if "*" not in path)
 
     def check(self, path: str, role: str) -> str:
-        """The real path, when the rules permit it."""
+        """The real path."""
         if not path.startswith("/") or "\0" in path:
             raise NotAllowed("the path must be absolute")
         real = os.path.realpath(path)
@@ -40,7 +39,7 @@ class PathRules:
         return real
 
     def open_for_reading(self, path: str, role: str) -> Any:
-        """A regular file, open; judged once more by the name the kernel gives the open handle."""
+        """A regular file; judged once more by the name the kernel gives the open handle."""
         real = self.check(path, role)
         handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

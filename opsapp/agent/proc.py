@@ -12,7 +12,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Process(NamedTuple):
-    """What /proc/PID/stat says; `ticks` of the processor, `rss` in bytes, `started` in ticks after the boot."""
+    """`ticks` of the processor, `rss` in bytes, `started` in ticks after the boot."""
 
     pid: int
     name: str

@@ -39,7 +39,7 @@ class Ran(NamedTuple):
 
 
 class ProcessGroup(NamedTuple):
-    """A process group as one agent leaves it to the next."""
+    """As one agent leaves it to the next."""
 
     pid: int  # of its leader
     started: int
@@ -47,7 +47,7 @@ class ProcessGroup(NamedTuple):
 
 
 class Cancel:
-    """Tells a running program's reader to end it, from any thread."""
+    """From any thread."""
 
     def __init__(self) -> None:
         self.why = "cancelled"
@@ -75,8 +75,6 @@ class Cancel:
 
 
 class RunOptions(NamedTuple):
-    """How a program is started, and ended when it must be."""
-
     cwd: str = "/"
     umask: int = 0o022
     grace: float = TERM_GRACE_S  # between TERM and KILL
@@ -91,7 +89,7 @@ Starter = Callable[[List[str], Dict[str, str], RunOptions, Handles, OnStart], St
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
-    """What programs see: a plain environment, none of the agent's own secrets."""
+    """None of the agent's own secrets."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPSAPP_")}
     kept.setdefault("PATH", PATH)
     if not {"/sbin", "/usr/sbin"} & set(kept["PATH"].split(":")):
@@ -112,7 +110,7 @@ def run(
     limit: int = OUTPUT_LIMIT,
     manner: Optional[RunOptions] = None,
 ) -> Ran:
-    """Run `argv` to its end, or end it and all that came from it at the time-out or when cancelled."""
+    """To its end, or it and all that came from it ended at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
     manner = manner or RunOptions(grace=TERM_GRACE_S)
     if cancel:
@@ -156,7 +154,7 @@ class _Program(subprocess.Popen):
 def _start(
     argv: List[str], env: Dict[str, str], manner: RunOptions, handles: Handles, on_start: OnStart
 ) -> StartedProgram:
-    """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
+    """Let go once `on_start` has returned; whatever that raises, nothing has begun."""
     child = _Program(
         [*_GATE, *argv],
         stdin=subprocess.PIPE,
@@ -203,7 +201,7 @@ def end_group(
     grace: Optional[float] = None,
     mark: str = "",
 ) -> None:
-    """TERM to the whole group and to what has left it, KILL after a grace to whatever is left of them."""
+    """TERM to the whole group and to what has left it, KILL after a grace."""
     signal_group(child.pid, signal.SIGTERM)
     strays = _signal_strays(mark, signal.SIGTERM)
     until = time.monotonic() + (TERM_GRACE_S if grace is None else grace)
@@ -224,15 +222,15 @@ def new_mark() -> str:
 
 
 def end_strays(mark: str) -> None:
-    """KILL to what has left a program's group. More than once, for one of them may just have started another, or may
-    just turn into another program: then the kernel shows nothing of it, the mark neither."""
+    """What has left a program's group. More than once, for one of them may just have started another, or may just turn
+    into another program: then the kernel shows nothing of it, the mark neither."""
     until = time.monotonic() + STRAYS_S
     while (_signal_strays(mark, signal.SIGKILL) or _any_between_programs()) and time.monotonic() < until:
         time.sleep(0.02)
 
 
 def _signal_strays(mark: str, number: int) -> List[int]:
-    """To all that carry a run's mark. What was given a cgroup of its own (a unit, a container) has another manager."""
+    """What was given a cgroup of its own (a unit, a container) has another manager."""
     if not mark:
         return []
     ours = cgroup_of("self")
@@ -241,7 +239,7 @@ def _signal_strays(mark: str, number: int) -> List[int]:
 
 
 def _any_between_programs() -> bool:
-    """Whether a process beside us is at the moment of its exec, where it has neither arguments nor an environment."""
+    """At the moment of its exec a process has neither arguments nor an environment."""
     ours = cgroup_of("self")
     return any(_is_blank(pid) and cgroup_of(pid) == ours for pid in filter(str.isdigit, os.listdir("/proc")))
 
@@ -267,7 +265,7 @@ def _any_carries(pids: List[int], mark: str) -> bool:
 
 
 def cgroup_of(pid: object) -> str:
-    """Where a process stands in the hierarchies of control groups; "" when it is gone."""
+    """In the hierarchies of control groups; "" when it is gone."""
     try:
         with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -286,7 +284,7 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def group_alive(group: int) -> bool:
-    """Whether anybody in it still runs; the kernel counts those, too, who are dead and not buried yet."""
+    """The kernel counts those, too, who are dead and not buried yet."""
     return signal_group(group, 0) and any(_is_member(pid, group) for pid in filter(str.isdigit, os.listdir("/proc")))
 
 
@@ -300,7 +298,7 @@ def _is_member(pid: str, group: int) -> bool:
 
 
 def start_time(pid: int) -> int:
-    """The kernel's start time of a process, 0 when there is none: tells a process from a later one with its number."""
+    """0 when there is none: tells a process from a later one with its number."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[_PROC_FIELDS_AFTER_COMM])
@@ -309,7 +307,7 @@ def start_time(pid: int) -> int:
 
 
 def boot_id() -> str:
-    """Tells this boot of the host from every other: process numbers mean nothing beyond it."""
+    """Process numbers mean nothing beyond it."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -318,7 +316,7 @@ def boot_id() -> str:
 
 
 def end_orphans(group: ProcessGroup) -> bool:
-    """Stop what is left of a process group that a former agent started; False when nothing is."""
+    """Of a former agent; False when nothing is left."""
     leader = start_time(group.pid)
     if not group.pid or not group.started or (leader and leader != group.started) or not group_alive(group.pid):
         return False
@@ -333,7 +331,7 @@ def end_orphans(group: ProcessGroup) -> bool:
 
 
 def end_marked(name: str, value: str) -> int:
-    """KILL to every process that carries this mark in its environment; how many there were."""
+    """How many there were."""
     return sum(_signal(pid, signal.SIGKILL) for pid in _carriers(name, value))
 
 

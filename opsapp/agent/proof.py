@@ -1,8 +1,5 @@
 """The proof of a heal that this host does alone: looks at the condition from the settle time on, until one proves it or
-its window is over. What the looks mean, the server's own module says (opsapp/wire/verdicts.py).
-
-Lives here: the waiting, and what has become worse meanwhile. Must not: act, or undo anything.
-"""
+its window is over. What the looks mean, opsapp/wire/verdicts.py says. Must not: act, or undo anything."""
 
 from __future__ import annotations
 
@@ -30,16 +27,13 @@ Values = Dict[str, Any]  # readings, by the names that conditions use
 
 
 class HealProof(NamedTuple):
-    """What is known of a heal, the readings that say so, and what it has made worse."""
-
     judgement: HealJudgement
     values: Values
     worse: Tuple[Harm, ...] = ()
 
 
 class ProofPace(NamedTuple):
-    """How time passes: seconds of one clock; a wait that says whether the agent is to stop; and for how long nothing
-    was heard of the server."""
+    """`clock`: seconds of one clock; `wait` says whether the agent is to stop; `silent_for` is about the server."""
 
     clock: Callable[[], float]
     wait: Callable[[float], bool]
@@ -79,7 +73,7 @@ def prove(
     flaps: bool,
     pace: ProofPace,
 ) -> HealProof:
-    """Wait for the end of the settle time, and look until it is decided. The act is done, and its window known."""
+    """The act is done, and its window known."""
     acted_at = pace.clock()
     stops, seen = pace.wait(max(0.0, window.earliest - acted_at)), LooksSeen(flaps=flaps)
     while True:
@@ -97,7 +91,7 @@ def prove(
 
 
 def bound(text: str, values: Values) -> Iterator[Tuple[str, Condition]]:
-    """The condition for each thing that it is about: ("nginx", …), or ("", …) for the host itself."""
+    """For each thing that it is about: ("nginx", …), or ("", …) for the host itself."""
     condition = parse(text)
     names: List[str] = condition.bindings(values)
     if names:

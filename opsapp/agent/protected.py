@@ -27,7 +27,7 @@ class ProtectedNames:
         self._take(self._kept())
 
     def take(self, names: Optional[Tuple[str, ...]]) -> None:
-        """What the server protects from now on; None when it does not say."""
+        """None when the server does not say."""
         if names is not None and frozenset(names) != self._given:
             self._take(frozenset(names))
             try:

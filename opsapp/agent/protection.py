@@ -1,7 +1,7 @@
 """What no heal touches on this host, whatever the server asks: init, sshd, databases, the agent, the service.
 
-Names come from the configuration (`protected_processes`), built-in ones included. A service or container is protected
-by its name, by the usual names of a protected program, and by what its main process is. Must not: act.
+Names come from the configuration (`protected_processes`). A service or container is protected by its name, by the
+usual names of a protected program, and by what its main process is. Must not: act.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALIASES = {
 
 
 def refusal(action_type: str, params: HealParams, protected: Set[str]) -> Optional[str]:
-    """Why this action is not done at all; None when nothing speaks against it."""
+    """None when nothing speaks against the action."""
     if action_type == "service_reset_failed":
         return None  # it touches a mark in the service manager, not the service
     if params.service:

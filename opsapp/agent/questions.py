@@ -18,8 +18,6 @@ class NoAnswerYet(OSError):
 
 
 class RepeatedQuestion(Generic[T]):
-    """A question that is asked again and again, and for how long it has had no answer."""
-
     def __init__(
         self, question: Callable[[], T], patience_s: float = PATIENCE_S, monotonic: Callable[[], float] = time.monotonic
     ):
@@ -32,7 +30,7 @@ class RepeatedQuestion(Generic[T]):
         self._silent_since: Optional[float] = None
 
     def __call__(self) -> T:
-        """The answer of now. OSError when there is none, at once while an earlier question still waits for its own."""
+        """OSError when there is no answer, at once while an earlier question still waits for its own."""
         if self._thread is None or not self._thread.is_alive():
             self._answers, self._asked_at = [], self._monotonic()
             self._thread = threading.Thread(target=self._ask, args=(self._answers,), daemon=True, name="asking")
@@ -47,7 +45,7 @@ class RepeatedQuestion(Generic[T]):
         return answer
 
     def silent_s(self) -> float:
-        """Seconds since the first question without an answer; 0 when the last one was answered."""
+        """Since the first question without an answer; 0 when the last one was answered."""
         return 0.0 if self._silent_since is None else self._monotonic() - self._silent_since
 
     def _ask(self, answers: List[Union[T, Exception]]) -> None:

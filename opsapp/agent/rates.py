@@ -36,7 +36,7 @@ class Rates:
         return seen
 
     def take(self, fresh: bool) -> None:
-        """From the last time on; or, `fresh`, over no longer than it must be, as when something was just changed."""
+        """`fresh`: over no longer than it must be, as when something was just changed."""
         now = self.look()
         old = [look for look in self._looks if now.at - look.at >= SPAN_S]
         if not fresh and now.at - self._taken.at >= SPAN_S:
@@ -48,12 +48,10 @@ class Rates:
             self._taken = now
 
     def begin_anew(self) -> None:
-        """What was before the last look counts no more."""
         self._taken = self._looks[-1]
         self._looks = collections.deque([self._taken], maxlen=KEPT)
 
     def ready_in(self) -> float:
-        """Seconds until there is something to tell at all."""
         return max(0.0, self._looks[0].at + SPAN_S - time.monotonic())
 
     def cpu_percent(self) -> Optional[float]:

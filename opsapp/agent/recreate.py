@@ -20,7 +20,7 @@ _NO_LIMIT = 2**60
 
 
 def limits(pid: int) -> Dict[str, Optional[float]]:
-    """Memory (bytes) and CPU (cores) limits of a process as its cgroup has them: only there is the truth."""
+    """Bytes and cores as the cgroup has them: only there is the truth."""
     limits_known: Dict[str, Optional[float]] = {"memory": None, "cpus": None}
     for line in (maybe(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -47,20 +47,21 @@ def _number(path: str) -> Optional[float]:
 @step
 def scale(context: Context) -> Ran:
     """At least one of the two is given: the table says so."""
-    return _update(context, {"--memory": context.params.mem_limit, "--cpus": context.params.cpu_limit})
+    return _update(context, context.params.mem_limit, context.params.cpu_limit)
 
 
 @step
 def restore_limits(context: Context) -> Ran:
-    """The limits as they were. What had none gets one that is none: a runtime cannot take a limit away."""
+    """What had none gets one that is none: a runtime cannot take a limit away."""
     memory, cpus = context.state["limits"]["memory"], context.state["limits"]["cpus"]
-    return _update(context, {"--memory": int(memory or 4 * _NO_LIMIT), "--cpus": cpus or os.cpu_count()})
+    return _update(context, str(int(memory or 4 * _NO_LIMIT)), cpus or os.cpu_count())
 
 
-def _update(context: Context, wanted: JsonObject) -> Ran:
-    flags = [f"{flag}={value}" for flag, value in wanted.items() if value]
-    if wanted.get("--memory"):
-        flags.append(f"--memory-swap={wanted['--memory'] if context.state['runtime'] == 'docker' else '-1'}")
+def _update(context: Context, memory: Optional[str], cpus: Optional[float]) -> Ran:
+    flags = [f"--memory={memory}"] if memory else []
+    flags += [f"--cpus={cpus}"] if cpus else []
+    if memory:
+        flags.append(f"--memory-swap={memory if context.state['runtime'] == 'docker' else '-1'}")
     return context.run([context.state["runtime"], "update", *flags, context.params.container])
 
 
@@ -75,7 +76,7 @@ def pull_image(context: Context) -> Ran:
 
 @step
 def recreate(context: Context) -> Ran:
-    """Stop, set aside under another name, make anew as it was made; the old one comes back if that fails."""
+    """Set aside under another name, and made anew; the old one comes back if that fails."""
     name = context.params.container
     inspected = inspect(name)
     if inspected is None:
@@ -117,7 +118,7 @@ def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
 
 
 def _detached(command: List[str]) -> List[str]:
-    """The command that made a container, so that it does not wait for it."""
+    """So that nobody waits for the container."""
     if "run" in command and not {"-d", "--detach", "--detach=true"} & set(command):
         place = command.index("run") + 1
         return [*command[:place], "--detach", *command[place:]]

@@ -1,4 +1,4 @@
-"""The reporter: one thread that measures at the interval, and at once when a service or container changes.
+"""One thread that measures at the interval, and at once when a service or container changes.
 
 Must not: send. It puts reports into the spool and calls `tell`.
 """
@@ -13,10 +13,9 @@ from dataclasses import replace
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 from opsapp.wire.kinds import MapOf
-from opsapp.wire.readings import MASKED, key_of
+from opsapp.wire.readings import LOOP_STARTS, MASKED, key_of
 from opsapp.wire.records import parts_of
 from opsapp.wire.reports import NAMES, HostReport, Measurement, Reason
-from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
 from .capabilities import ToolManifest
@@ -64,7 +63,6 @@ class Reporter:
         self._seen: Tuple = ()
 
     def run(self) -> None:
-        """Until stop(): the thread's body."""
         due = time.monotonic()
         self._seen = self.services.fingerprint()
         reason: Reason = "start"
@@ -98,8 +96,8 @@ class Reporter:
         return True
 
     def measure(self, reason: Reason) -> HostReport:
-        """Everything, now. Its time is that at which it began: nothing in it was seen earlier but what is kept between
-        reports, and that is forgotten when the host is changed."""
+        """Its time is that at which it began: nothing in it was seen earlier but what is kept between reports, and that
+        is forgotten when the host is changed."""
         began = time.time()
         if reason == "measure":
             self._containers.stale()
@@ -134,13 +132,13 @@ class Reporter:
         return report
 
     def recent(self, seconds: float) -> HostReport:
-        """A report not older than that: the last one if it will do, else a new one."""
+        """Not older than that."""
         if self._latest is None or time.monotonic() - self._latest[0] > seconds:
             return self.measure("interval")
         return self._latest[1]
 
     def stream(self, opened: bool) -> None:
-        """A metrics stream begins or ends: while one is open, reports come every 5 s."""
+        """While one is open, reports come every 5 s."""
         with self._lock:
             self._streams += 1 if opened else -1
         self._soon.set()
@@ -151,12 +149,12 @@ class Reporter:
             self._soon.set()
 
     def not_taken(self, report: HostReport) -> None:
-        """Nobody took this report: what it carried only once must be sent again."""
+        """What it carried only once must be sent again."""
         if report.capabilities:
             self._capabilities_sent = 0
 
     def acted(self) -> None:
-        """A heal has changed the host: what was seen before and is kept between reports says nothing any more."""
+        """What was seen before and is kept between reports says nothing any more."""
         self._containers.stale()
         self.lookouts.acted()
         self._acted.set()
@@ -176,7 +174,7 @@ class Reporter:
         self._soon.clear()
 
     def _look_for_change(self) -> None:
-        """Processes of a unit began or ended: report if a state differs, and look on while one is in between."""
+        """Report if a state differs, and look on while one is in between."""
         self._looks -= 1
         with self._lock:
             before = self._plain
@@ -193,7 +191,7 @@ class Reporter:
         return self.services.look()
 
     def _new_manifest(self) -> Optional[dict]:
-        """What the host can do, unless it was told."""
+        """Unless it was told."""
         manifest = self._capabilities.manifest
         if not manifest or manifest["probed_at"] == self._capabilities_sent:
             return None
@@ -223,7 +221,7 @@ class Reporter:
 
 
 def bounded(report: HostReport) -> HostReport:
-    """What the wire takes of a report from a host with more of something than anybody foresaw: the first by name."""
+    """Of a host with more of something than anybody foresaw: the first by name."""
     return replace(report, **{field: _bounded(getattr(report, field), most) for field, most in MOST.items()})
 
 

@@ -1,4 +1,4 @@
-"""Does this host resolve names? Its name servers are asked directly, with a plain query, and for how long is bounded.
+"""Does this host resolve names? Its name servers are asked directly, with a plain query.
 
 Must not: change anything; go through the C library's resolver, whose time-outs nobody can bound.
 """
@@ -24,15 +24,14 @@ _A, _NS, _AAAA = 1, 2, 28
 
 
 def servers(text: Optional[str] = None) -> List[str]:
-    """The name servers of this host, in its own order."""
+    """In the host's own order."""
     lines = (maybe(RESOLV_CONF) if text is None else text) or ""
     return re.findall(r"^\s*nameserver\s+(\S+)", lines, re.MULTILINE)[:MOST_SERVERS]
 
 
 def works(names: Tuple[str, ...], asked: Optional[List[str]] = None) -> Optional[bool]:
-    """Whether every name is resolved by some server. Without names: whether some server answers at all.
-
-    None: this host has no name server and nobody said that it should resolve anything."""
+    """Whether every name is resolved by some server; without names, whether some server answers at all. None: this host
+    has no name server and nobody said that it should resolve anything."""
     asked = servers() if asked is None else asked
     if not names:
         return any(_answers(server, ".", _NS) not in (None, _SERVFAIL) for server in asked) if asked else None
@@ -45,7 +44,7 @@ def _resolves(server: str, name: str) -> bool:
 
 
 def _answers(server: str, name: str, kind: int) -> Optional[int]:
-    """The response code of a server, or None when it stays silent. An answer without records is NXDOMAIN to us."""
+    """None when it stays silent. An answer without records is NXDOMAIN to us."""
     family = socket.AF_INET6 if ":" in server else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as link:

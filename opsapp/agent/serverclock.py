@@ -20,7 +20,7 @@ UNSURE_S = 1.0  # a difference that is not worth a write
 
 
 class HeardTime(NamedTuple):
-    """What the server said last, and what this host's clocks showed then."""
+    """And what this host's clocks showed then."""
 
     server: float
     running: float
@@ -44,7 +44,6 @@ class ServerClock:
         self._kept = self._load()
 
     def heard(self, server: Optional[float]) -> None:
-        """The server has just said what time it is."""
         if server is None or (self._is_of_this_boot() and abs(self.now() - server) < UNSURE_S):
             return
         self._kept = HeardTime(server, self._running(), self._wall(), self._boot_id)
@@ -54,7 +53,7 @@ class ServerClock:
             log.warning("the server's time is not kept over a restart: %s", error)
 
     def now(self) -> float:
-        """By the server's clock, as far as it was ever heard."""
+        """As far as it was ever heard."""
         kept = self._kept
         if not kept:
             return self._wall()
@@ -63,7 +62,7 @@ class ServerClock:
         return kept.server + self._wall() - kept.wall
 
     def ahead_s(self) -> Optional[float]:
-        """By how much this host's clock is ahead of the server's; None while that was not heard since this boot."""
+        """By how much this host's clock is ahead; None while the server was not heard since this boot."""
         return self._wall() - self.now() if self._is_of_this_boot() else None
 
     def _is_of_this_boot(self) -> bool:

@@ -1,9 +1,8 @@
 """Unit states of the host's service manager, and a cheap look at whether one may have changed.
 
 A unit that ought to run (enabled, or seen active since the boot) and is not active is "failed", however it was stopped.
-One-shot units and those started on demand (bus, socket, timer) are only "failed" when systemd says so. A unit that
-somebody has masked is "masked" while it does not run: it has not failed, and nothing can start it.
-Must not: change anything.
+One-shot units and those started on demand (bus, socket, timer) are only "failed" when systemd says so. A masked unit
+that does not run has not failed: nothing can start it. Must not: change anything.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _SCOPES = (
 
 
 def ask(argv: List[str], timeout: float = ASK_TIMEOUT_S) -> Tuple[int, str]:
-    """Exit code and output of a question to a local tool; code -1 when it could not be asked."""
+    """Code -1 when the tool could not be asked."""
     try:
         done = subprocess.run(
             argv,
@@ -84,8 +83,6 @@ class NoManager(OSError):
 
 
 class UnitStates(NamedTuple):
-    """The units of a host at one moment."""
-
     states: Dict[str, str]  # name without .service: state
     starts: Dict[str, int]  # those that have started within the last minutes: how often
     counted_s: Optional[float] = None  # for how long starts have been counted; None: nobody counts them
@@ -117,7 +114,7 @@ class Services:
         raise NoManager("there is no service manager that can be asked")
 
     def look(self) -> UnitStates:
-        """States, and how often units have started lately; OSError as for states()."""
+        """Also how often units have started lately; OSError as for states()."""
         states = self.states()
         if self.init != "systemd":
             return UnitStates(states, {})
@@ -163,8 +160,8 @@ class Services:
         return states
 
     def _note_masked(self, name: str, unit: Dict[str, str]) -> None:
-        """A masked unit that ran is asked for by its name as long as it is masked; systemd may have forgotten it. One
-        that is unmasked and does not run, nobody has asked to run again."""
+        """systemd may have forgotten a masked unit that ran: it is asked for by its name. One that is unmasked and does
+        not run, nobody has asked to run again."""
         if is_masked(unit):
             self._masked.add(name)
         elif name in self._masked:
@@ -204,12 +201,11 @@ class Services:
 
 
 def is_masked(unit: Mapping[str, object]) -> bool:
-    """Whether somebody has forbidden a unit to run, until the next boot or for good."""
+    """Until the next boot or for good."""
     return any(str(unit.get(name)).startswith(MASKED) for name in ("LoadState", "UnitFileState"))
 
 
 def _stays(unit: Dict[str, str]) -> bool:
-    """Whether a unit that has been active is meant to stay so."""
     if unit.get("Type") == "oneshot" or unit.get("UnitFileState") == "transient" or is_masked(unit):
         return False
     if unit.get("UnitFileState") in _ENABLED:
@@ -219,7 +215,6 @@ def _stays(unit: Dict[str, str]) -> bool:
 
 
 def _wanted(unit: Dict[str, str]) -> bool:
-    """Whether an inactive unit is enabled for running always."""
     return (
         unit.get("UnitFileState") in ("enabled", "enabled-runtime")
         and unit.get("Type") not in ("oneshot", "dbus")

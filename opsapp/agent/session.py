@@ -82,7 +82,6 @@ class LinkSession:
 
     # ---- from other threads
     def tell(self) -> None:
-        """Something waits to be sent."""
         self._look.set()
         self._ws.wake()
 
@@ -270,7 +269,7 @@ class LinkSession:
 
 
 def accept(executor: CommandExecutor, command: CommandSent) -> Optional[Tuple[str, str]]:
-    """Put a command on the disk and on its way; why not, when it cannot be. A known id is fine and does nothing."""
+    """Why a command is not put on the disk, when it cannot be. A known id is fine and does nothing."""
     if executor.journal.state(command.command_id) is None and executor.journal.full():
         return "busy", "too many commands are waiting"
     try:

@@ -1,7 +1,6 @@
-"""Snapshots: the state an action is about to change, recorded before it and brought back when it must be undone.
+"""The state an action is about to change, recorded before it and brought back when it must be undone.
 
-Each kind has `take(params) → state` and, where there is a way back, `restore(state) → argument lists` and
-`same(before, now)`, by which a restored state is checked. Must not: run the action.
+Must not: run the action.
 """
 
 from __future__ import annotations
@@ -46,8 +45,6 @@ class Unknown(OSError):
 
 
 class LocalHost(NamedTuple):
-    """What taking a snapshot may use."""
-
     capabilities: ToolManifest
     protected: Set[str]
     config: AgentConfig
@@ -56,8 +53,6 @@ class LocalHost(NamedTuple):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state from before an action, as it is kept and told."""
-
     kind: str
     taken_at: float
     action_type: str
@@ -66,7 +61,7 @@ class Snapshot:
 
 
 def snapshot_of(kept: Dict[str, object]) -> Snapshot:
-    """What was written, or sent back; an older one may not say of which action it is."""
+    """An older one may not say of which action it is."""
     return made(Snapshot, {"kind": "", "taken_at": 0.0, "action_type": "", "params": {}, "state": {}, **kept})
 
 
@@ -87,7 +82,7 @@ class SnapshotKind(NamedTuple):
 
 
 class Snapshots:
-    """Snapshots kept on the disk, one a heal, the oldest dropped beyond KEEP_MOST."""
+    """One a heal, the oldest dropped beyond KEEP_MOST."""
 
     def __init__(self, directory: str):
         self._directory = os.path.join(directory, "snapshots")
@@ -157,7 +152,6 @@ def _container(inspected: dict, name: str) -> dict:
 
 
 def restore_container(state: dict) -> List[List[str]]:
-    """Back to running, paused or stopped, as it was."""
     runtime, name = state["runtime"], state["container"]
     if state["status"] == "running":
         return [[runtime, "unpause", name]]
@@ -167,7 +161,7 @@ def restore_container(state: dict) -> List[List[str]]:
 
 
 def take_process(params: HealParams, host: LocalHost) -> dict:
-    """The process that is meant: by number, or the one on top just now. The action then concerns this one only."""
+    """By number, or the one on top just now. The action then concerns this one only."""
     if params.top:
         process = top_process(params.top, host.protected)
     else:
@@ -198,7 +192,7 @@ def take_memory(_params: HealParams, _host: LocalHost) -> dict:
 
 
 def _alike(before: dict, now: dict) -> bool:
-    """Whether limits are back: what had none may have got one as large as the host."""
+    """What had no limits may have got one as large as the host."""
     cores = os.cpu_count() or 1
     return before["memory"] == now["memory"] and (before["cpus"] or cores) == (now["cpus"] or cores)
 

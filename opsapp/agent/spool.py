@@ -1,4 +1,4 @@
-"""The spool: reports on their way. Live ones in memory; while the server is away one a minute on the disk, bounded.
+"""Reports on their way. Live ones in memory; while the server is away one a minute on the disk, bounded.
 
 The oldest metrics are dropped first. Results and outcomes never pass here: they have files of their own.
 Must not: send anything.
@@ -53,7 +53,7 @@ class Spool:
         self._kept_at = 0.0
 
     def put(self, report: HostReport) -> None:
-        """A new report; the oldest live one falls out when nobody takes them."""
+        """The oldest live one falls out when nobody takes them."""
         with self._lock:
             self._live.append(report)
 
@@ -62,7 +62,7 @@ class Spool:
             return self._live.popleft() if self._live else None
 
     def keep(self, report: HostReport) -> None:
-        """The server could not have this one: to the disk, at most one a minute."""
+        """To the disk, at most one a minute."""
         with self._lock:
             # Before the last one: this host's clock was set back, and its time goes on from there.
             at = report.time or 0.0
@@ -77,7 +77,7 @@ class Spool:
                 log.warning("a report cannot be spooled: %s", error)
 
     def oldest(self) -> Optional[HostReport]:
-        """The oldest spooled report, until `delivered` is called."""
+        """Until `delivered` is called."""
         with self._lock:
             while self._sent < self._lines.size:
                 line = self._lines.at(self._sent)

@@ -1,6 +1,6 @@
 """Counts how often each unit has started within the last five minutes.
 
-What systemd restarts by itself is counted by its own counter (NRestarts), so that nothing between two looks is missed.
+Automatic restarts are counted by systemd's own counter (NRestarts), so that nothing between two looks is missed.
 Other starts are counted only of units that are meant to run all the time: a timer may start its unit every minute.
 Must not: ask the host.
 """
@@ -11,12 +11,10 @@ import collections
 import time
 from typing import Callable, Deque, Dict, NamedTuple, Tuple
 
-from opsapp.wire.restarts import WINDOW_S
+from opsapp.wire.readings import WINDOW_S
 
 
 class UnitRun(NamedTuple):
-    """A unit at the last look: its automatic restarts, and which run of it this is."""
-
     restarts: int
     run: str
 
@@ -29,7 +27,7 @@ class Starts:
         self._recent: Dict[str, Deque[Tuple[float, int]]] = {}  # unit: (when it was seen, starts)
 
     def note(self, unit: Dict[str, str], lasting: bool) -> None:
-        """One unit, as systemd shows it now. `lasting`: it is meant to run all the time."""
+        """`lasting`: it is meant to run all the time."""
         name, number = unit["Id"], unit.get("NRestarts", "")
         if not number.isdigit():  # an old systemd does not count
             return
@@ -41,13 +39,11 @@ class Starts:
                 self._recent.setdefault(name, collections.deque()).append((self._monotonic(), starts))
 
     def keep(self, names: object) -> None:
-        """Forget units that are no longer there."""
         for name in [name for name in self._seen if name not in names]:  # type: ignore[operator]
             self._seen.pop(name)
             self._recent.pop(name, None)
 
     def counts(self) -> Dict[str, int]:
-        """The units that have started within the window, and how often."""
         oldest, counts = self._monotonic() - WINDOW_S, {}
         for name, looks in list(self._recent.items()):
             while looks and looks[0][0] < oldest:
@@ -59,12 +55,12 @@ class Starts:
         return counts
 
     def counted_s(self) -> float:
-        """For how long starts have been counted, at most the window."""
+        """At most the window."""
         return min(WINDOW_S, self._monotonic() - self._began)
 
 
 def _between(before: UnitRun, now: UnitRun, lasting: bool) -> int:
-    """Starts between two looks. The counter goes back to 0 when somebody starts the unit."""
+    """The counter goes back to 0 when somebody starts the unit."""
     if now.restarts > before.restarts:
         return now.restarts - before.restarts
     if now.restarts < before.restarts:

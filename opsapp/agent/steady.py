@@ -1,4 +1,4 @@
-"""Moments whose age nobody changes who sets this host's clock, kept over restarts of the agent.
+"""Moments whose age does not change when somebody sets this host's clock, kept over restarts of the agent.
 
 Within one boot the time since that boot counts, also while the host is suspended. Of a moment before it only the two
 clocks are left; its age is taken once, when it is read, and goes on evenly from then on.
@@ -40,25 +40,24 @@ class SteadyClock:
         return HostMoment(self.wall(), self.running())
 
     def age(self, moment: HostMoment) -> float:
-        """Seconds since then; less than 0 for what is to come."""
+        """Less than 0 for what is to come."""
         return self.running() - moment.running
 
     def shown(self, moment: HostMoment) -> float:
-        """When it was by this host's clock as it is set now."""
+        """By this host's clock as it is set now."""
         now_shown = self.wall() - self.age(moment)
         return moment.wall if abs(now_shown - moment.wall) < 1.0 else now_shown
 
     # ---- over a restart
     def kept(self, moment: HostMoment) -> List[Any]:
-        """As it is written down."""
         return [moment.wall, moment.running, self.boot]
 
     def is_of_this_boot(self, kept: Any) -> bool:
         return isinstance(kept, list) and len(kept) == 3 and bool(self.boot) and kept[2] == self.boot
 
     def read(self, kept: Any, wall: float) -> HostMoment:
-        """What was written down. Before this boot, or by an older agent, it was at `wall` by the clock; what that clock
-        has still to come to is taken as of now."""
+        """Before this boot, or by an older agent, it was at `wall` by the clock; what that clock has still to come to
+        is taken as of now."""
         if self.is_of_this_boot(kept):
             return HostMoment(float(kept[0]), float(kept[1]))
         now = self.now()

@@ -25,7 +25,7 @@ DEHYDRATED = ("/var/lib/dehydrated/certs", "/etc/dehydrated/certs")  # of Debian
 # ---- btrfs
 @step
 def rollback_btrfs(context: Context) -> Ran:
-    """A writable copy of the snapshot in the subvolume's place; what was there is set aside beside it."""
+    """A writable copy of the snapshot in its place; what was there is set aside beside it."""
     target, named = context.params.target.rstrip("/"), context.params.snapshot
     snapshot = named if named.startswith("/") else os.path.join(os.path.dirname(target), named)
     if _is_mounted(target):
@@ -54,7 +54,6 @@ def take_fsck(_params: HealParams, _host: Any) -> dict:
 
 @step
 def schedule_fsck(_context: Context) -> Ran:
-    """The mark that has every file system checked at the next boot."""
     os.close(os.open(FORCE_FSCK, os.O_WRONLY | os.O_CREAT, 0o644))
     sync_directory("/")
     return done("every file system is checked at the next boot")
@@ -70,7 +69,7 @@ def restore_fsck(context: Context) -> Ran:
 
 # ---- certificates
 def take_certificate(params: HealParams, host: Any) -> dict:
-    """When the certificate of a domain ends, where a file of it is known."""
+    """Where a file of it is known."""
     domain = params.domain
     path = certificate_file(domain, host)
     code, output = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
@@ -94,7 +93,7 @@ def certificate_file(domain: str, host: Any) -> str:
 
 @step
 def renew_certificate(context: Context) -> Ran:
-    """By the program that the operator names; only a file that has changed is a renewal."""
+    """Only a file that has changed is a renewal."""
     hook = context.config.certificates[context.params.domain]
     before = maybe(hook.file)
     ran = context.run(list(hook.run))
@@ -108,7 +107,7 @@ _LABELS = ("com.docker.compose.project", "io.podman.compose.project")
 
 
 def containers_of(project: str) -> List[str]:
-    """podman's containers of a compose project, whichever compose made them."""
+    """Whichever compose made them."""
     names: List[str] = []
     for label in _LABELS:
         code, output = ask(["podman", "ps", "--all", "--filter", f"label={label}={project}", "--format", "{{.Names}}"])
@@ -147,7 +146,7 @@ def take_project(params: HealParams, host: Any) -> dict:
 
 # ---- what only has to be told
 def take_host(_params: HealParams, _host: Any) -> dict:
-    """For actions that change nothing that could be named: where the host stood before."""
+    """For actions that change nothing that could be named."""
     return {
         "boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(),
         "load": os.getloadavg()[0],
@@ -157,7 +156,7 @@ def take_host(_params: HealParams, _host: Any) -> dict:
 
 
 def take_packages(_params: HealParams, host: Any) -> dict:
-    """The installed versions: enough to go back by hand."""
+    """Enough to go back by hand."""
     for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
         if host.capabilities.usable(tool):
             code, output = ask(argv, 60)

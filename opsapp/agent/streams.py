@@ -29,7 +29,7 @@ class StoredFile(NamedTuple):
 
 
 class StreamStopped(Exception):
-    """A stream ends; `code` is one of messages.STREAM_ENDS. `stored`: what became of a file that was sent."""
+    """`code` is one of messages.STREAM_ENDS. `stored`: what became of a file that was sent."""
 
     def __init__(self, code: str, message: str = "", stored: Optional[StoredFile] = None):
         super().__init__(message or code)
@@ -38,7 +38,7 @@ class StreamStopped(Exception):
 
 
 class OpenStream:
-    """One open stream: its sending side with the window the reader grants, and whether somebody still reads."""
+    """Its sending side with the window the reader grants, and whether somebody still reads."""
 
     def __init__(self, number: int, params: Any, ws: ServerSocket):
         self.number = number
@@ -89,7 +89,7 @@ class OpenStream:
         raise StreamStopped("bad_request", "this stream takes no data")
 
     def run(self) -> None:
-        """The body of the stream's thread; it ends by raising Ended or returning."""
+        """It ends by raising Ended or returning."""
         raise NotImplementedError
 
 
@@ -205,7 +205,6 @@ class OpenStreams:
 
 
 def explain(error: OSError) -> StreamStopped:
-    """How a file system error is told to the reader."""
     if isinstance(error, NotAllowed):
         return StreamStopped("not_allowed", str(error))
     codes = {

@@ -1,8 +1,7 @@
 """Live logs: the last lines of the journal or of a file, then every new one, until the reader leaves.
 
-What a killed agent left of them is ended by the next one, which knows it by a mark.
 A reader that is too slow loses lines and is told how many: a log must never hold up the host.
-Must not: leave a process behind.
+Must not: leave a process behind; what a killed agent left is ended by the next one, which knows it by a mark.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class LogTail(OpenStream):
         raise StreamStopped("left")
 
     def _begin(self, file: Any) -> None:
-        """The last lines, or all behind the place that the reader knows; when they were written nobody can say."""
+        """All behind the place that the reader knows; when they were written nobody can say."""
         if self.params.after:
             data = self._behind(file, *map(int, self.params.after.split(":")))
         elif self.params.lines:
@@ -139,7 +138,7 @@ class LogTail(OpenStream):
         return file.read(TAIL_MOST)
 
     def _placed(self, file: Any, lines: List[bytes], rest: int, at: Optional[float]) -> List[LogLine]:
-        """Lines that were just read, `rest` bytes of a next one behind them, each with the place where it ends."""
+        """`rest` bytes of a next line stand behind them; each with the place where it ends."""
         about, behind = os.fstat(file.fileno()), file.tell() - rest - sum(len(line) + 1 for line in lines)
         entries = []
         for line in lines:
@@ -151,7 +150,7 @@ class LogTail(OpenStream):
         return self._rules.open_for_reading(self.params.path, self.params.role)
 
     def _open_again(self) -> Any:
-        """The file that took the place of a rotated one; it may need a moment."""
+        """After a rotation; it may need a moment."""
         until = time.monotonic() + MISSING_S
         while True:
             try:
@@ -206,7 +205,7 @@ def whose(state_dir: str) -> str:
 
 
 def end_left(state_dir: str) -> int:
-    """End what a former agent of this state still follows; for whoever holds the state's lock."""
+    """For whoever holds the state's lock."""
     return end_marked(MARK, whose(state_dir))
 
 

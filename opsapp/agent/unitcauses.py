@@ -46,7 +46,7 @@ _NO_PLACE = re.compile(r"(?i)privilege separation directory")  # it is there onl
 
 
 class Budget(NamedTuple):
-    """How long a question may take: seconds that are left."""
+    """Seconds that are left."""
 
     left: Callable[[], float]
 
@@ -74,7 +74,7 @@ TESTS = {
 
 
 def look(service: str, budget: Budget) -> Optional[HostCause]:
-    """The cause that a unit shows; None while it runs, or where nothing is known."""
+    """None while it runs, or where nothing is known."""
     code, output = budget.ask(["systemctl", "show", "--no-pager", f"--property={','.join(PROPERTIES)}", "--", service])
     if code != 0 or "LoadState=" not in output:
         return None
@@ -107,7 +107,7 @@ def _stopped(name: str, unit: Mapping[str, str], budget: Budget) -> Optional[Hos
 
 
 def missing_program(unit: Mapping[str, str]) -> str:
-    """The program that it would start, where that is gone; one in a root of its own is not looked for."""
+    """One in a root of its own is not looked for."""
     if unit.get("RootDirectory") or unit.get("RootImage"):
         return ""
     path = _program(unit)
@@ -122,8 +122,8 @@ def last_lines(name: str, budget: Budget) -> List[str]:
 
 
 def _out_of_memory(name: str, unit: Mapping[str, str], lines: List[str], budget: Budget) -> Optional[HostCause]:
-    """Whose limit it was, the kernel says. Where systemd is told nothing of it (cgroups of version 1), the kernel also
-    says that it was for memory. Where its log cannot be read, a limit of the unit is the cause if the host has more."""
+    """Where systemd is told nothing of it (cgroups of version 1), the kernel also says that it was for memory. Where
+    its log cannot be read, a limit of the unit is the cause if the host has more."""
     killed = unit.get("ExecMainCode") == _KILLED and unit.get("ExecMainStatus") == str(int(signal.SIGKILL))
     is_known = unit.get("Result") == "oom-kill"
     said = _kernel_said(unit, budget) if is_known or killed else None
@@ -158,7 +158,7 @@ def _belongs(control_group: str, unit: Mapping[str, str]) -> bool:
 
 
 def of_lines(lines: List[str], control_group: str, budget: Budget) -> Optional[HostCause]:
-    """What the last lines complain of, where it is so still; the newest complaint first."""
+    """Where it is so still; the newest complaint first."""
     for line in reversed(lines):
         cause = _port_held(line, control_group, budget) or _no_room(line, budget) or _no_name(line)
         if cause is not None:
@@ -176,7 +176,6 @@ def _port_held(line: str, control_group: str, budget: Budget) -> Optional[HostCa
 
 
 def _is_of(holder: Holder, control_group: str) -> bool:
-    """Whether it is a process of the unit itself."""
     own = cgroup_of(holder.pid).splitlines()
     return bool(control_group) and any(row.endswith(f":{control_group}") for row in own)
 
@@ -204,7 +203,6 @@ def _no_name(line: str) -> Optional[HostCause]:
 
 
 def of_configuration(name: str, lines: List[str], budget: Budget) -> Optional[HostCause]:
-    """Of a unit that is known: whether its own test passes."""
     test = TESTS.get(name)
     if test is None:
         return None
@@ -217,8 +215,8 @@ def of_configuration(name: str, lines: List[str], budget: Budget) -> Optional[Ho
 
 
 def stale_pid_file(name: str, unit: Mapping[str, str], lines: List[str]) -> Optional[HostCause]:
-    """A pid file that was left behind: its process is gone, or is one of something else. systemd removes the unit's own
-    one, so mostly the last lines name it."""
+    """Its process is gone, or is one of something else. systemd removes the unit's own one, so mostly the last lines
+    name it."""
     complaints = [(said[0], line) for line in reversed(lines) for said in [_PID_FILE.search(line)] if said]
     for path, line in [(unit.get("PIDFile", ""), ""), *complaints]:
         pid = (maybe(path) or "").strip() if path else ""
@@ -228,7 +226,7 @@ def stale_pid_file(name: str, unit: Mapping[str, str], lines: List[str]) -> Opti
 
 
 def _is_instance(pid: int, unit: Mapping[str, str]) -> bool:
-    """Whether it is a process of the unit, or of its program that somebody else started."""
+    """Of the unit, or of its program that somebody else started."""
     program, name = _program(unit), (maybe(f"/proc/{pid}/comm") or "").strip()
     by_hand = bool(name) and os.path.basename(program)[:COMM_LENGTH] == name
     return by_hand or _is_of(Holder(pid, name), unit.get("ControlGroup", ""))
@@ -247,7 +245,7 @@ def _of_clock(name: str, lines: List[str], budget: Budget) -> Optional[HostCause
 
 
 def is_synchronised(budget: Budget) -> Optional[bool]:
-    """Whether something synchronises this host's clock; None where nobody says."""
+    """None where nobody says."""
     code, output = budget.ask(["timedatectl", "show", "--property=NTPSynchronized"])
     return output.strip().endswith("=yes") if code == 0 and "NTPSynchronized=" in output else None
 

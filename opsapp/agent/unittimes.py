@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
-from opsapp.wire.actionparams import UNIT_LONGEST_S, UNIT_MARGIN_S, UNIT_TIMEOUT_S
+from opsapp.wire.actionparams import UNIT_LONGEST_S, UNIT_MARGIN_S, UNIT_TIMEOUT_S, HealParams
 from opsapp.wire.actiontypes import Action
-from opsapp.wire.fields import JsonObject
 
 from . import vpn
 from .processes import Ran
@@ -50,10 +49,9 @@ class UnitPatience(NamedTuple):
         )
 
 
-def for_action(action: Action, params: JsonObject) -> UnitPatience:
-    """How long an action may take where nobody has said it."""
-    named = params.get(action.units) if action.units else None
-    return patience(_groups(action, str(named)) if named else [], action.timeout)
+def for_action(action: Action, params: HealParams) -> UnitPatience:
+    named = getattr(params, action.units) if action.units else ""
+    return patience(_groups(action, named) if named else [], action.timeout)
 
 
 def for_service(name: str) -> UnitPatience:
@@ -76,13 +74,12 @@ def patience(groups: Sequence[List[str]], least: float) -> UnitPatience:
 
 
 def needed_by(name: str) -> List[str]:
-    """The services that are restarted with a unit because it requires them."""
     words = " ".join(value for shown in _show([name], _NEEDS) for value in shown.values()).split()
     return sorted({word for word in words if word.endswith(".service")})
 
 
 def _longest(units: List[str]) -> Optional[float]:
-    """Seconds in which the slowest of them has stopped and started, or systemd has given up."""
+    """Until the slowest of them has stopped and started, or systemd has given up."""
     spans = []
     for shown in _show(units, _TIMES):
         times = [seconds_of(value) for value in shown.values()]
@@ -93,7 +90,7 @@ def _longest(units: List[str]) -> Optional[float]:
 
 
 def _show(units: List[str], properties: str) -> List[Dict[str, str]]:
-    """What systemd says of some units; nothing where it does not answer, or does not run here."""
+    """Nothing where systemd does not answer, or does not run here."""
     code, output = ask(["systemctl", "show", "--no-pager", f"--property={properties}", "--", *units])
     names = properties.split(",")
     blocks = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in output.split("\n\n")]
@@ -102,7 +99,7 @@ def _show(units: List[str], properties: str) -> List[Dict[str, str]]:
 
 
 def seconds_of(span: str) -> Optional[float]:
-    """A span as systemd writes it: `1min 30s`, `infinity`; None for anything else."""
+    """`1min 30s`, `infinity`; None for anything else."""
     if span.strip() == "infinity":
         return float("inf")
     parts = [_SPAN.fullmatch(word) for word in span.split()]

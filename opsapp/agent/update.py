@@ -1,12 +1,10 @@
 """Self-update: a new agent file pinned by its hash, proven before it takes over, and undone when it does not connect.
 
 Steps: download beside the program and compare the hash → let the new file tell its version → let it reach the server
-once (`--check`), while the old one still runs → restart into the new file where it lies. It then has `update_trial_s`
-to connect, and only when it has does it take the old one's place, by rename; until then whatever starts the agent,
-after a crash or a power loss too, starts the old one, which ends the trial.
-The old file, run as the guard, watches from outside (guard.py): a new version that hangs, or that nobody would start
-the old one after, is ended by it.
-What is under way is written in update.json, so that a kill at any point ends in one of the two versions.
+once (`--check`), while the old one still runs → restart into the new file where it lies. It takes the old one's place
+by rename once it has connected within `update_trial_s`; until then whatever starts the agent starts the old one, which
+ends the trial. The old file watches from outside (guard.py).
+update.json says what is under way, so that a kill at any point ends in one of the two versions.
 Must not: run a file whose hash was not asked for.
 """
 
@@ -40,13 +38,13 @@ PACKAGED = "packaged"  # a file beside the program
 
 
 def program() -> Optional[str]:
-    """The zipapp that runs; None when this is a source tree, which cannot be replaced as one file."""
+    """None when this is a source tree, which cannot be replaced as one file."""
     path = os.path.realpath(sys.argv[0])
     return path if zipfile.is_zipfile(path) else None
 
 
 def packaged(path: str) -> bool:
-    """Whether the system's packages brought this file: they would not know what replaced it, and put theirs back."""
+    """The system's packages would not know what replaced their file, and put theirs back."""
     return os.path.exists(os.path.join(os.path.dirname(path), PACKAGED))
 
 
@@ -59,7 +57,6 @@ def own_sha256() -> str:
 
 
 def restart_argv(argv: List[str], path: Optional[str] = None) -> List[str]:
-    """How this program is started again, or another file in its place."""
     flags = (["-I"] if sys.flags.isolated else []) + (["-S"] if sys.flags.no_site else [])
     return [sys.executable, *flags, path or os.path.realpath(sys.argv[0]), *argv]
 
@@ -154,7 +151,7 @@ class Updater:
         return f"the new version did not reach the server ({reached.status}): {last}"
 
     def _try(self, note: dict) -> None:
-        """Restart into the new file where it lies. OSError, and nothing is under way, when that cannot be watched."""
+        """OSError, and nothing is under way, when the new file cannot be watched."""
         self._write(note)
         try:
             self._post_guard()
@@ -164,7 +161,7 @@ class Updater:
         self._restart(fresh_of(note["place"]))
 
     def _post_guard(self) -> None:
-        """This version, watching over the new one from outside. OSError unless it says that it does."""
+        """OSError unless it says that it watches."""
         start = restart_argv(self._argv)
         env = {**os.environ, "OPSAPP_AGENT_KEY": self._config.key}
         guard = subprocess.Popen(
@@ -186,14 +183,14 @@ class Updater:
         return read_note(self._config.state_dir)
 
     def left(self) -> None:
-        """The agent is stopped on purpose in its trial: no failure, and the next start judges again."""
+        """Stopped on purpose in its trial: no failure, and the next start judges again."""
         with settling(self._config.state_dir):
             note = self.pending()
             if note is not None and note["state"] == TRIAL:
                 self._write({**note, "left": True})
 
     def judge(self, note: dict, connected: Callable[[float], bool]) -> None:
-        """The trial's end: the new version takes the place, or leaves it to the old one."""
+        """The new version takes the place, or leaves it to the old one."""
         came = self._on_trial(note) and note["state"] == TRIAL and connected(self._config.update_trial_s)
         with settling(self._config.state_dir):
             latest = self.pending()
@@ -201,7 +198,6 @@ class Updater:
                 self._settle(latest, came)
 
     def _on_trial(self, note: dict) -> bool:
-        """Whether this is the new version that has not got the place yet."""
         return program() == fresh_of(note["place"])
 
     def _settle(self, note: dict, came: bool) -> None:
@@ -255,7 +251,6 @@ class Updater:
 
 
 def fresh_of(path: str) -> str:
-    """Where the new file lies until it has proven itself."""
     return f"{path}.new"
 
 

@@ -33,13 +33,12 @@ class Tunnels:
         self._seen: Set[str] = set()
 
     def states(self) -> Dict[str, bool]:
-        """Interface → up, for every tunnel that ought to be."""
         self._seen |= present()
         return {name: up(name) for name in sorted(self._named | enabled() | self._seen)}
 
 
 def present() -> Set[str]:
-    """The tunnels there are: WireGuard in the kernel, and what is on a tun device (openvpn, tailscale, …)."""
+    """WireGuard in the kernel, and what is on a tun device (openvpn, tailscale, …)."""
     code, output = ask(["ip", "-details", "-json", "link", "show"], 5)
     return tunnels(output) if code == 0 else _of_sysfs()
 
@@ -69,12 +68,12 @@ def _of_sysfs() -> Set[str]:
 
 
 def names() -> Set[str]:
-    """Every interface. Not from /sys, which in a container may show another's."""
+    """Not from /sys, which in a container may show another's."""
     return {name for _, name in socket.if_nameindex()}
 
 
 def flags(name: str) -> int:
-    """An interface's flags as the kernel has them; 0 when there is none."""
+    """As the kernel has them; 0 when there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         try:
             flags = fcntl.ioctl(link, _SIOCGIFFLAGS, struct.pack("16s16x", name.encode()[:15]))
@@ -88,7 +87,6 @@ def running(name: str) -> bool:
 
 
 def enabled() -> Set[str]:
-    """The interfaces that enabled units bring up."""
     names = set()
     for path in glob.glob(f"{WANTS}/*.service"):
         match = re.fullmatch(r"(wg-quick|openvpn|openvpn-client|openvpn-server)@(.+)\.service", os.path.basename(path))
@@ -102,7 +100,7 @@ def enabled() -> Set[str]:
 
 
 def openvpn_device(name: str) -> Optional[str]:
-    """The interface that an openvpn configuration names; None when it leaves the number to chance."""
+    """None when the configuration leaves the number to chance."""
     for place in OPENVPN:
         match = re.search(r"^\s*dev\s+(tun\d+|[\w-]+\d)\s*$", maybe(place.format(name)) or "", re.MULTILINE)
         if match:
@@ -111,7 +109,7 @@ def openvpn_device(name: str) -> Optional[str]:
 
 
 def openvpn_units(interface: str) -> List[str]:
-    """The units whose configuration is called so or makes this interface."""
+    """Those whose configuration is called so or makes this interface."""
     units = []
     for unit, pattern in (
         ("openvpn-client", "/etc/openvpn/client/*.conf"),
@@ -126,7 +124,7 @@ def openvpn_units(interface: str) -> List[str]:
 
 
 def up(name: str) -> bool:
-    """Up, with something behind it, and (WireGuard) with a peer that answers."""
+    """With something behind it, and (WireGuard) with a peer that answers."""
     return flags(name) & (_IFF_UP | _IFF_RUNNING) == _IFF_UP | _IFF_RUNNING and _talks(name)
 
 

@@ -1,6 +1,6 @@
 """One WebSocket to the server: a thread owns the socket, others put frames into a bounded queue.
 
-Must not: know messages. Whole text and binary frames go to `on_text` and `on_binary` in the owner's thread.
+Must not: know messages. Whole frames go to `on_text` and `on_binary` in the owner's thread.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SessionRefused(TransportError):
 
 
 class SessionClosed(TransportError):
-    """The session is over; `code` says why when the server told."""
+    """`code` says why when the server told."""
 
     def __init__(self, code: int, reason: str = ""):
         super().__init__(f"the session ended: {code} {reason}".strip())
@@ -80,7 +80,7 @@ class ServerSocket:
 
     # ---- from any thread
     def send(self, frame: Union[str, bytes]) -> None:
-        """Queue a frame; TransportError when the connection is gone."""
+        """TransportError when the connection is gone."""
         message: Message = TextMessage(data=frame) if isinstance(frame, str) else BytesMessage(data=frame)
         with self._room:
             if self._closed:
@@ -90,7 +90,7 @@ class ServerSocket:
         self.wake()
 
     def wait_for_room(self, seconds: float = SEND_STALL_S) -> None:
-        """For bulk senders: until the queue is short again."""
+        """For bulk senders."""
         with self._room:
             if not self._room.wait_for(lambda: self._closed or self._queued < QUEUE_BYTES, seconds) or self._closed:
                 raise TransportError("the session does not take more")
@@ -103,7 +103,7 @@ class ServerSocket:
 
     # ---- the owner's thread
     def turn(self, seconds: float) -> None:
-        """Move what can be moved, for at most `seconds` of waiting; Closed when the connection has ended."""
+        """At most `seconds` of waiting; Closed when the connection has ended."""
         for event in self._ws.events():  # what came along with the answer to the upgrade
             self._on_event(event)
         self._fill()
@@ -223,7 +223,7 @@ class ServerSocket:
             raise SessionClosed(int(event.code), event.reason or "")
 
     def _gather(self, event: Any) -> None:
-        """Frames come in pieces; a whole one is handed on, one that grows too large ends the session."""
+        """One that grows too large ends the session."""
         most = MAX_TEXT_FRAME if isinstance(event, TextMessage) else MAX_BINARY_FRAME
         self._partial_size += len(event.data)
         if self._partial_size > most:
@@ -239,7 +239,7 @@ class ServerSocket:
 
 
 def _again(error: OSError) -> bool:
-    """Not an error: there is nothing to read or no room to write just now (TLS says so in its own way)."""
+    """There is nothing to read or no room to write just now (TLS says so in its own way)."""
     return isinstance(error, BlockingIOError) or type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError")
 
 

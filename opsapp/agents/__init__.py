@@ -6,13 +6,6 @@ Greenlets, besides one for each open session (the connection's own):
     agents-push   commands to the sessions of this node
     agents-sweep  which agents no longer report, which commands have expired
 
-    logic.py    states and names, pure
-    resources/  agents and their commands as stored
-    engine/     reports, the node's memory of agents, sessions, streams, deployment; what other rooms call is in its
-                __init__
-    views/      /api/agents
-    zipapp.py   the agent program as one file
-
 Must not: decide what to do on a host; it delivers what it is given, at most once.
 """
 
@@ -33,7 +26,7 @@ def includeme(config):
     from opsapp.runtime.findings import IFinder
 
     from .config import AgentSettings, ExecutorSettings
-    from .engine import directory, executor, executor_standing, lifecycle, outputs, reach, relay
+    from .engine import directory, executor, executor_standing, lifecycle, outputs, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
@@ -50,8 +43,8 @@ def includeme(config):
     config.add_metrics(figures)
     config.add_sealed("opsapp.agents.resources.reseal")
     config.add_deletable(Deletable("host", "admin", "/agents/{}", lifecycle.put_back, lifecycle.let_go))
-    config.add_reach(Agent, reach.tags_of_agent)
-    config.add_event_reach("agent", reach.tags_of_event)
+    config.add_reach(Agent, directory.tags_of_agent)
+    config.add_event_reach("agent", directory.tags_of_event)
     # First, because on an agent's own paths its key alone says who it is.
     config.add_credential_reader(read_agent_key, first=True)
     config.add_preparation(directory.prepare)

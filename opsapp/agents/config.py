@@ -49,8 +49,7 @@ class ExecutorSettings:
 
 @dataclass(frozen=True)
 class NamedMetrics:
-    """`metrics` of `prediction` of `healing`: what agents report and is history because it is named; * stands for
-    any."""
+    """`metrics` of `prediction` of `healing`: what is history because it is named; * stands for any."""
 
     metrics: Annotated[tuple[Annotated[str, Length(1, 255)], ...], Most(100)] = ()
 

@@ -1,4 +1,4 @@
-"""What a report says under which name, when an agent counts as online, which states a command may go through. Pure."""
+"""What a report says under which name, when an agent counts as online. Pure."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ def is_final(state: str) -> bool:
 def status_of(
     last_seen: float | None, connected: bool, now: float, interval: float, silent_at: float | None = None
 ) -> str:
-    """What an agent is, from when it was last heard. `silent_at`: when its session was ended because it was silent; it
-    is online again when it is heard after that."""
+    """`silent_at`: when its session was ended because it was silent; it is online again when it is heard after that."""
     if connected:
         return "online"
     if last_seen is None:
@@ -103,14 +102,14 @@ def _is_number(value: Any) -> bool:
 
 
 def failing_in(metrics: AgentMetrics) -> list[str]:
-    """Names of the services, units and containers that it calls failed, each once: a service is a unit too."""
+    """Each once: a service is a unit too."""
     units = {unit.removesuffix(".service") for unit in metrics.failed_units}
     states = (*metrics.services.items(), *metrics.containers.items())
     return sorted(units | {name.removesuffix(".service") for name, state in states if state in FAILED_STATES})
 
 
 def metrics_of_values(values: Mapping[str, tuple[Any, float]]) -> AgentMetrics:
-    """What is shown of a host from the live view alone: after a restart, or on a node that it does not report to."""
+    """From the live view alone: after a restart, or on a node that it does not report to."""
     metrics, numbers = AgentMetrics(), {}
     counted_at = values.get(STARTS_COUNTED, (None, None))[1]
     states = {"service": metrics.services, "container": metrics.containers}
@@ -131,7 +130,6 @@ def metrics_of_values(values: Mapping[str, tuple[Any, float]]) -> AgentMetrics:
 
 
 def changed_profile(known: Mapping[str, str], report: HostProfile) -> dict[str, str]:
-    """What a report says about the host that is not what the record says."""
     shown = {name: visible(value) for name in PROFILE if (value := getattr(report, name))}
     return {name: value for name, value in shown.items() if known.get(name) != value}
 
@@ -142,7 +140,7 @@ def is_outdated(version: str, served: str) -> bool:
 
 
 def usable_tools(manifest: JsonObject | None) -> frozenset[str] | None:
-    """The tools that were tried and work; None while nobody knows."""
+    """None while nobody knows."""
     if manifest is None:
         return None
     tools: JsonObject = manifest.get("capabilities") or {}
@@ -150,7 +148,7 @@ def usable_tools(manifest: JsonObject | None) -> frozenset[str] | None:
 
 
 def with_silence(known: Sequence[tuple[float, float]], since: float, until: float) -> tuple[tuple[float, float], ...]:
-    """The times of silence with one that has just ended. An agent that is back is noticed more than once."""
+    """An agent that is back is noticed more than once."""
     before = [silence for silence in known if silence[0] != since]
     return (*before, (since, until))[-KEPT_SILENCES:]
 
@@ -163,13 +161,13 @@ def skew_of(seen: Iterable[float]) -> float | None:
 
 
 def by_our_clock(at: float, skew: float | None, now: float) -> float:
-    """When it was, by our clock, that a host's clock showed `at`. Nothing that is told of lies in the future."""
+    """Nothing that is told of lies in the future."""
     return max(0.0, min(at - (skew or 0.0), now))
 
 
 def is_private_log(unit: str | None, patterns: Sequence[str]) -> bool:
-    """Whether the journal of this unit is for admins alone. A pattern is of the name, with or without `.service`; one
-    that begins with `!` takes in whatever it does not fit. Without a unit it is the whole journal."""
+    """Whether it is for admins alone. A pattern is of the name, with or without `.service`; one that begins with `!`
+    takes in whatever it does not fit. Without a unit it is the whole journal."""
     if unit is None:
         return bool(patterns)
     is_whole = unit.rpartition(".")[2] in UNIT_TYPES
@@ -178,8 +176,8 @@ def is_private_log(unit: str | None, patterns: Sequence[str]) -> bool:
 
 
 def is_private_file(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a file holds what is for admins alone in the journal: the journal itself, and a log that has the name of
-    such a unit (`/var/log/auth.log.1`, `/var/log/sudo-io/...`). Of other files no name says what is in them."""
+    """The journal itself, and a log that has the name of such a unit (`/var/log/auth.log.1`, `/var/log/sudo-io/...`).
+    Of other files no name says what is in them."""
     real = posixpath.normpath(f"/{path.lstrip('/')}")
     if not real.startswith(f"{LOGS}/"):
         return False

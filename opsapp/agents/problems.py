@@ -1,5 +1,4 @@
-"""What is wrong with a host, in words, and from which figure on: the list of hosts, its order and a host's page say the
-same, and the default rules begin at the same figures.
+"""What is wrong with a host, in words, and from which figure on: the default rules begin at the same figures.
 
 Pure. Must not: know the store, or what was healed or told.
 """
@@ -22,13 +21,13 @@ MOST_NAMES = 3
 
 
 def problems_of(metrics: AgentMetrics, clock_off_s: float | None) -> tuple[HostProblem, ...]:
-    """Of a host that reports: the grave ones first."""
+    """The grave ones first."""
     problems = (*_services(metrics), *_load(metrics), *_disks(metrics), *_clock(clock_off_s))
     return tuple(sorted(problems, key=lambda problem: not problem.grave))
 
 
 def silent_since(last_seen: int | None) -> HostProblem:
-    """Of a host that does not report; whatever it measured is from before."""
+    """Whatever it measured is from before."""
     return HostProblem("silent", "not connected since", grave=True, since=last_seen)
 
 

@@ -1,5 +1,4 @@
-"""Agents and their commands as they are answered, and what is sent of them, each declared once. What a host reports is
-`wire.reports`.
+"""Agents and their commands as they are answered, and what is sent of them. What a host reports is `wire.reports`.
 
 Must not: know what is stored (`resources`).
 """
@@ -64,7 +63,6 @@ class AgentRow(GivenAgent):
         return self.label or self.hostname
 
     def matches(self, q: str | None, status: str | None, tag: str | None) -> bool:
-        """Whether a list's filters let it through."""
         if (status is not None and self.status != status) or (tag is not None and tag not in self.tags):
             return False
         words = (self.label, self.hostname, self.ip, self.os, self.id, *self.tags) if q else ()
@@ -86,7 +84,7 @@ class AgentDetail(AgentRow):
 
 @dataclass(frozen=True)
 class HostProblem:
-    """What is wrong with a host. `since` is known of silence alone."""
+    """`since` is known of silence alone."""
 
     kind: Literal["silent", "service", "cpu", "memory", "disk", "inodes", "read_only", "clock", "service_manager"]
     words: str
@@ -120,7 +118,7 @@ class MeasuredRow(AgentRow):
 
 @dataclass(frozen=True)
 class FleetRow(MeasuredRow):
-    """The same with the last hours: a list's row needs no request of its own."""
+    """With the last hours: a list's row needs no request of its own."""
 
     outdated: Told[bool] = False
     since: Told[At] = 0

@@ -1,7 +1,7 @@
 """The agent program as one file: opsapp.agent and opsapp.wire, and the wsproto and h11 that it needs.
 
-The same sources give the same bytes: entries are sorted, stored uncompressed and dated 1980, so that the file can be
-pinned by its hash and built on any node of a cluster. Must not: carry any code of the server.
+Entries are sorted, stored uncompressed and dated 1980, so that the file can be pinned by its hash and built on any node
+of a cluster. Must not: carry any code of the server.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AgentFile(NamedTuple):
 
 @lru_cache(maxsize=1)
 def agent_file() -> AgentFile:
-    """The file as this installation makes it; built once a process."""
+    """Built once a process."""
     data = build()
     return AgentFile(data, hashlib.sha256(data).hexdigest())
 

@@ -11,7 +11,7 @@ from opsapp.monitoring.logic.settings import Id, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice, Text
-from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
+from opsapp.wire.probes import MOST_METRICS, UNIT_LENGTH
 from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since
 
 Status = Annotated[str, Choice(*STATUSES)]

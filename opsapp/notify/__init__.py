@@ -5,11 +5,6 @@ A room that has something to say calls `engine.tell` in its transaction; the mes
 Greenlets: `notify-routing` (what was told becomes messages, and messages deliveries) and `notify-sending` (deliveries
 leave, a native thread each), both under the lease `notify`; `notify-purge`.
 
-    logic/      grouping, quiet hours, routing, back-off, texts: pure
-    resources/  what is stored: the inbox, groups, channels, messages, deliveries
-    engine/     `tell`, the steps, the courier that hands a message to Apprise
-    views.py    /api/notifications
-
 Must not: know what is told about; reach the network from the hub or inside a transaction; show a channel's URL.
 """
 

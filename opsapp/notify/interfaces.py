@@ -1,5 +1,5 @@
-"""What rooms above tell notifications, by interfaces that they register utilities for (both are asked in a
-transaction); and what pages know of channels before any is made: their types and states."""
+"""What rooms above tell notifications, by utilities that they register (asked in a transaction), and what pages know
+of channels before any is made."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ class ISilence(Interface):
     """Utility: whether a maintenance window keeps a target silent."""
 
     def __call__(root, target, now):
-        """Whether nothing is to be told of this target (an id or a name of a monitor or an agent) now."""
+        """The target is an id or a name of a monitor or an agent."""
 
 
 class IPageAddresses(Interface):
     """Utility: where people read more about a message."""
 
     def __call__(kind, ids):
-        """The full address of the page of a message of this kind with these ids; None where nobody has said at which
-        address this service is reached."""
+        """Of the page of a message of this kind with these ids; None where nobody has said at which address this
+        service is reached."""
 
     def answering(token):
-        """The same of the page that asks what the link with this token is for."""
+        """Of the page that asks what the link with this token is for."""
 
 
 class Failure(NamedTuple):
-    """A target that has failed. `since`: when that was found, if its message can wait."""
+    """`since`: when it was found, if its message can wait."""
 
     target: str
     since: float | None = None
 
 
 class RootCause(NamedTuple):
-    """What a failure comes from: `name` is the failed target above it that is the root cause; None: it is its own.
-    `wait`: what it hangs on was not measured since, or may have failed, so that another cause may come to light."""
+    """`name` is the failed target above it that is the root cause; None: it is its own. `wait`: what it hangs on was
+    not measured since, or may have failed, so that another cause may come to light."""
 
     name: str | None = None
     wait: bool = False
@@ -73,8 +73,8 @@ class ICauses(Interface):
     """Utility: what failures come from."""
 
     def __call__(root, failures, now):
-        """{failure: its Cause}; a failure that hangs on nothing may be left out. What has to be measured before a
-        failure that can wait is understood is measured after the commit."""
+        """A failure that hangs on nothing may be left out. What has to be measured before a failure that can wait is
+        understood is measured after the commit."""
 
 
 AfterAbort = Callable[..., None]  # (fn, *values): `fn(root, *values)` in a transaction of its own, after a refusal
@@ -114,5 +114,5 @@ class LinkedAct(Protocol):
     def done(
         self, root: Root, thing_id: str, by: Answerer, now: float, after_abort: AfterAbort
     ) -> Mapping[str, object]:
-        """Do it, as the API does; what the audit record says of it. A Problem where it cannot be done: what that must
-        leave behind is given to `after_abort`."""
+        """As the API does it; what the audit record says of it. A Problem where it cannot be done: what that must leave
+        behind is given to `after_abort`."""

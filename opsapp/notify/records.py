@@ -1,12 +1,10 @@
-"""Channels and deliveries, each declared once: bodies, answers, the YAML, what is written as code, and forms follow.
-
-Must not: know what is stored (`resources`), or Apprise.
-"""
+"""Channels and deliveries, each declared once. Must not: know what is stored (`resources`), or Apprise."""
 
 from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
+from opsapp.lib.queries import LongQuery
 from opsapp.lib.visible import name_kind
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
@@ -24,7 +22,7 @@ FIELDS = MapOf(DeclaredField("", Text(0, 4000)), 20)
 
 @dataclass(frozen=True)
 class ChannelRecord:
-    """Where messages go, and which. Its address is shown to nobody."""
+    """Its address is shown to nobody."""
 
     name: Annotated[str, name_kind(100), FormField("Name", hint="What you call it, like on-call or team chat")]
     enabled: bool = True
@@ -74,7 +72,7 @@ class ChannelAsCode(ChannelRecord):
 
 @dataclass(frozen=True)
 class ChannelAddress:
-    """Where its messages are to go: an Apprise address (`url`), or a `type` and the fields of that type (`address`)."""
+    """An Apprise address (`url`), or a `type` and the fields of that type (`address`)."""
 
     url: Url = ""
     type: Annotated[str, Choice(*BY_NAME)] = ""
@@ -95,8 +93,6 @@ class GivenChannel(ChannelAddress, ChannelRecord):
 
 @dataclass(frozen=True)
 class DeliveryRecord:
-    """Messages on their way to one channel, and what became of them."""
-
     id: str
     channel_id: str
     channel: str
@@ -109,3 +105,15 @@ class DeliveryRecord:
     due_at: Since
     finished_at: Since | None
     messages: tuple[MessageShown, ...]
+
+
+@dataclass(frozen=True)
+class Tested:
+    status: Literal["sent"]
+    delivery_id: str
+
+
+@dataclass(frozen=True)
+class DeliveryQuery(LongQuery):
+    status: Annotated[str | None, Choice(*STATUSES)] = None
+    channel_id: Annotated[str | None, Text(1, 64)] = None

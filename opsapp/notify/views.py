@@ -15,12 +15,11 @@ from opsapp.web.listpages import counted, page_of
 from opsapp.web.schemas import Deleted
 from opsapp.wire.records import changed, made, plain
 
-from . import schemas
 from .engine import channels as engine
 from .engine.dispatch import begin_test
 from .engine.workers import sender_of
 from .logic.addresses import TYPES, ChannelDescription
-from .records import ChannelAddress, ChannelRecord, ChannelUpdated, DeliveryRecord, GivenChannel
+from .records import ChannelAddress, ChannelRecord, ChannelUpdated, DeliveryQuery, DeliveryRecord, GivenChannel, Tested
 from .resources import Channel, Channels, Deliveries, Delivery, Notifications
 
 
@@ -86,7 +85,7 @@ def delete(context: Channel, request: Request) -> Deleted:
     return Deleted()
 
 
-@api.act(Channel, "test", role="admin", returns=schemas.Tested, errors=(502,), audit="channel.test")
+@api.act(Channel, "test", role="admin", returns=Tested, errors=(502,), audit="channel.test")
 def test(context: Channel, request: Request) -> Any:
     """Sends a message now, whatever the channel's hours, and answers with what became of it."""
     letter = begin_test(request.root, context, request.caller.name, request.node.clock.now())
@@ -95,15 +94,15 @@ def test(context: Channel, request: Request) -> Any:
 
     def sent() -> Any:
         sender.test(letter)
-        return 200, {}, plain(schemas.Tested("sent", letter.delivery_id))
+        return 200, {}, plain(Tested("sent", letter.delivery_id))
 
     return Deferred(sent)
 
 
-@api.get(Deliveries, role="admin", query=schemas.DeliveryQuery, returns=[DeliveryRecord])
+@api.get(Deliveries, role="admin", query=DeliveryQuery, returns=[DeliveryRecord])
 def log(context: Deliveries, request: Request) -> Any:
     """What became of every message, newest first."""
-    query = made(schemas.DeliveryQuery, request.valid_query)
+    query = made(DeliveryQuery, request.valid_query)
     page, total = context.page(query.status, query.channel_id, query.limit, query.offset)
     return counted(request, [delivery.record for delivery in page], total)
 

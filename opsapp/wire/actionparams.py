@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import List, Mapping, NamedTuple, Optional, Sequence
+from typing import Annotated, List, Literal, Mapping, NamedTuple, Optional, Sequence
 
-from .fields import choice, integer, may, need, nested, text
+from .checks import checks_of
+from .dataclass import dataclass
+from .fields import nested, text
+from .kinds import Text
+from .records import Between
 from .urls import web_problem
 
+Address = Annotated[Optional[str], Text(2, 64, r"[0-9a-fA-F.:/]+")]
 
-class FirewallRule(NamedTuple):
-    """What `FIREWALL_RULE` lets through: FirewallRule(**checked)."""
 
-    direction: str
-    action: str
-    protocol: str
-    port: Optional[int]
-    source: Optional[str]
-    destination: Optional[str]
+@dataclass(frozen=True)
+class FirewallRule:
+    direction: Literal["in", "out"]
+    action: Literal["drop", "reject", "accept"]
+    protocol: Literal["tcp", "udp", "icmp", "any"] = "any"
+    port: Annotated[Optional[int], Between(1, 65535)] = None
+    source: Address = None
+    destination: Address = None
 
     @property
     def addresses(self) -> List[str]:
@@ -38,22 +43,11 @@ SIZE = text(16, low=1, pattern=r"[0-9]+(\.[0-9]+)?[bkmgtBKMGT]?")
 HOST = text(253, low=1, pattern=r"[A-Za-z0-9_\[:][A-Za-z0-9_.:\]-]*")
 URL = text(2048, low=8, pattern=r"https?://[^\s]+", also=web_problem)
 COMMAND = text(65536, low=1)
-FIREWALL_RULE = nested(
-    {
-        "direction": need(choice("in", "out")),
-        "action": need(choice("drop", "reject", "accept")),
-        "protocol": may(choice("tcp", "udp", "icmp", "any"), "any"),
-        "port": may(integer(1, 65535)),
-        "source": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
-        "destination": may(text(64, low=2, pattern=r"[0-9a-fA-F.:/]+")),
-    },
-    unknown="refuse",
-)
+FIREWALL_RULE = nested(checks_of(FirewallRule), unknown="refuse")
 
 
 class HealParams(NamedTuple):
-    """What heal actions are told. The action table says which of these an action takes and which it requires: these are
-    there, and the others are empty."""
+    """Of these, the action table says which ones an action takes and requires; the others are empty."""
 
     array: str = ""
     backup_set: str = ""
@@ -85,7 +79,7 @@ class HealParams(NamedTuple):
 
     @classmethod
     def read(cls, checked: Mapping[str, object]) -> HealParams:
-        """Of what the action table has checked; what only argument lists need is left out."""
+        """What only argument lists need is left out."""
         said = {name: value for name, value in checked.items() if name in cls._fields and value is not None}
         rule = said.pop("rule", None)
         made = cls(**said)  # type: ignore[arg-type]

@@ -1,8 +1,7 @@
-"""The action table: the 55 heal actions, one declaration each. The server's planning and the agent read the same rows.
+"""The action table: the 55 heal actions, one row each, for the server's planning and the agent.
 
-A row says all of an action: name, risk, typed parameters; the state that is recorded before it, and whether that can be
-restored; how long it takes and settles; its handlers, in the order of preference. A handler by `own` is a function of
-opsapp/agent marked `@step`. A wrong row fails at import, a missing step at the agent's start. Must not: run anything.
+Handlers stand in the order of preference; one by `own` is a function of opsapp/agent marked `@step`. A wrong row fails
+at import, a missing step at the agent's start. Must not: run anything.
 """
 
 from __future__ import annotations

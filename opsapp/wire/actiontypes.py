@@ -1,13 +1,11 @@
 """What a row of the action table is: an action, and the handlers by which it is performed.
 
-A handler is (tools it needs, argument lists, `when` it fits). `{name}` in an argument stands for that parameter and
-never leaves its argument. A step "@name" is done by the agent's own code, with the action's parameters. A program whose
-name begins with "-" may fail without ending the chain. `when` names a question that the agent answers about this host
-and these parameters (opsapp/agent/fits.py): whose interface it is, which platform was asked for.
+`{name}` in an argument stands for that parameter and never leaves its argument. A step "@name" is the agent's own code.
+A program whose name begins with "-" may fail without ending the chain. `when` names a question about this host and
+these parameters (opsapp/agent/fits.py).
 Must not: run anything; name a shell, but for the actions whose purpose is one.
 
-`where` says who performs an action: "host" (an agent) or "server" (the service itself). An action with `armed_s` can
-cut its host off: the agent undoes it by itself that long after it was done, unless the server has confirmed it.
+An action with `armed_s` can cut its host off: the agent undoes it after so long, unless the server has confirmed it.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 
 
 class Handler(NamedTuple):
-    """One way to perform an action: every tool must be usable on the host; the steps run in order until one fails."""
+    """Every tool must be usable on the host; the steps run in order until one fails."""
 
     tools: Tuple[str, ...]
     steps: Tuple[Tuple[str, ...], ...]
@@ -43,18 +41,16 @@ class Handler(NamedTuple):
         ]
 
     def parameters(self) -> Set[str]:
-        """The names of all parameters in the argument lists."""
         return {name for step in self.steps for part in step for name in _PARAMETER.findall(part)}
 
 
 def way(*orders: str, tool: str = "", when: str = "") -> Handler:
-    """Argument lists, each written as its words; they need the tool that the first begins with, or `tool`."""
+    """Each order is one argument list; they need the tool that the first begins with, or `tool`."""
     steps = tuple(tuple(order.split()) for order in orders)
     return Handler((tool or steps[0][0].lstrip("-"),), steps, when)
 
 
 def own(name: str, *tools: str, when: str = "") -> Handler:
-    """A step in the agent's own code, with the tools that it uses itself."""
     return Handler(tools, ((f"{OWN}{name}",),), when)
 
 
@@ -78,7 +74,7 @@ class Action(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """So long the agent may take, in seconds."""
+        """Seconds."""
         return max(self.timeout, UNIT_LONGEST_S) if self.units else self.timeout
 
     @property
@@ -86,7 +82,6 @@ class Action(NamedTuple):
         return self.rollback is not None
 
     def check(self, params: Any) -> JsonObject:
-        """Validated parameters, defaults filled in; WireError names every wrong one."""
         clean = record(params, self.params, unknown="refuse", what=f"{self.name} parameters")
         wrong = {**self.undecided(clean), **self.contradictions(clean)}
         if wrong:
@@ -95,13 +90,13 @@ class Action(NamedTuple):
         return clean
 
     def undecided(self, given: JsonObject) -> Dict[str, str]:
-        """Parameters of which one is required, by name, where none is given: no target of an event stands for them."""
+        """Parameters of which one is required, where none is given: no target of an event stands for them."""
         if not self.either or any(given.get(name) is not None for name in self.either):
             return {}
         return {name: f"{' or '.join(self.either)} is required" for name in self.either}
 
     def contradictions(self, given: JsonObject) -> Dict[str, str]:
-        """What no single parameter shows, by parameter. Each is right by itself; any may be missing."""
+        """What no single parameter shows. Each is right by itself; any may be missing."""
         wrong = {}
         if given.get("pid") is not None and given.get("top") is not None:
             wrong.update(dict.fromkeys(("pid", "top"), "give either pid or top"))
@@ -111,8 +106,8 @@ class Action(NamedTuple):
         return wrong
 
     def complete(self, params: JsonObject, target: Optional[str]) -> JsonObject:
-        """The parameters with a missing one taken from the event's target. One that may be left out is left out where
-        the target is something else: an event about a service names no mount."""
+        """A missing parameter is taken from the event's target. One that may be left out stays out where the target is
+        something else: an event about a service names no mount."""
         name = self.target_param
         if name and params.get(name) is None and target and (self.params[name].required or self._takes(name, target)):
             return {**params, name: target}
@@ -128,18 +123,16 @@ class Action(NamedTuple):
     def choose(
         self, usable: Callable[[str], bool], fits: Callable[[Handler], bool] = lambda handler: True
     ) -> Optional[Handler]:
-        """The first handler whose tools are all usable on the host, and which fits what is asked for."""
         for handler in self.handlers:
             if all(usable(tool) for tool in handler.tools) and fits(handler):
                 return handler
         return None
 
     def tools(self) -> List[str]:
-        """Every tool any handler needs, in the order they are looked for."""
+        """In the order they are looked for."""
         return list(dict.fromkeys(tool for handler in self.handlers for tool in handler.tools))
 
     def describe(self) -> JsonObject:
-        """Plain values for a listing."""
         return {
             "name": self.name,
             "risk": self.risk,
@@ -178,12 +171,11 @@ def _rule_problem(rule: FirewallRule) -> str:
 
 
 def act(name: str, risk: str, params: Dict[str, WireField], *handlers: Handler, **facts: Any) -> Action:
-    """A row of the table."""
     return Action(name, risk, params, handlers=handlers, **facts)
 
 
 def table(*rows: Action) -> Dict[str, Action]:
-    """The rows by name. A ValueError names a row that is wrong: nothing in the table is without effect."""
+    """A ValueError names a row that is wrong: nothing in the table is without effect."""
     actions: Dict[str, Action] = {}
     for action in rows:
         wrong = "it is declared twice" if action.name in actions else _wrong_in(action)

@@ -28,8 +28,7 @@ _LOOPBACK = {4: ipaddress.ip_address("127.0.0.1"), 6: ipaddress.ip_address("::1"
 
 
 def plain_address(text: str) -> Union[ipaddress.IPv4Address, ipaddress.IPv6Address]:
-    """The address that a packet would reach: IPv4 hidden inside an IPv6 form (mapped, compatible, NAT64, SIIT,
-    6to4) is unwrapped."""
+    """IPv4 hidden inside an IPv6 form (mapped, compatible, NAT64, SIIT, 6to4) is unwrapped."""
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
@@ -43,8 +42,8 @@ def plain_address(text: str) -> Union[ipaddress.IPv4Address, ipaddress.IPv6Addre
 
 
 def carried(address: Union[ipaddress.IPv4Address, ipaddress.IPv6Address]) -> List[ipaddress.IPv4Address]:
-    """The IPv4 addresses that a tunnel or a translator may take out of it (Teredo, ISATAP, NAT64 of a site): whether
-    one does is known on the way only."""
+    """The IPv4 addresses that a tunnel or translator (Teredo, ISATAP, NAT64 of a site) may take out of it: only known
+    on the way."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     places = list(address.teredo or ())

@@ -1,6 +1,6 @@
 """When a true condition is an alert: after `for`, once per onset, again after the cooldown.
 
-Server and agent decide with this one module. Pure: times are numbers of one clock. Must not: read a condition.
+Pure: times are numbers of one clock. Must not: read a condition.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from typing import NamedTuple, Optional, Tuple
 
 
 class AlertState(NamedTuple):
-    """What is remembered of one rule on one target."""
-
     true_since: Optional[float] = None  # known true without a break since then
     fired_at: Optional[float] = None  # the last alert
     announced: bool = False  # this onset has fired
 
     def moved(self, by: float) -> AlertState:
-        """After the clock was set by so many seconds: for as long as before."""
+        """After the clock was set by so many seconds."""
         since, fired = self.true_since, self.fired_at
         return self._replace(
             true_since=None if since is None else since + by, fired_at=None if fired is None else fired + by
@@ -28,9 +26,9 @@ def look(
 ) -> Tuple[AlertState, bool]:
     """The new watch, and whether an alert fires now.
 
-    Known false ends an onset. Unknown neither begins one nor ends one that has fired, but `for` starts anew: nobody
-    can say that it held all the time. A new onset fires at once, whatever came before it (correlation absorbs a rapid
-    one); the same onset again only after the cooldown, and when its case is closed.
+    Unknown neither begins an onset nor ends one that has fired, but `for` starts anew: nobody can say that it held all
+    the time. A new onset fires at once (correlation absorbs a rapid one); the same onset again only after the cooldown,
+    and when its case is closed.
     """
     if verdict is False:
         return watch._replace(true_since=None, announced=False), False

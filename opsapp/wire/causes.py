@@ -1,18 +1,21 @@
-"""The table of causes: why something on a host is as it is, one declaration each. The agent finds them, and the service
-reads the same rows: their sentence, and which steps are in vain while they hold.
+"""The table of causes: why something on a host is as it is. The agent finds them; the service has from the same rows
+their sentence, and which steps are in vain while they hold.
 
-What an agent is asked is a `LookSubject`; what it answers is an id of the table with the fields of its sentence. Words
-that come from outputs (last lines) are never part of a sentence: they are evidence, which not everybody may see.
+Words that come from outputs are never part of a sentence: they are evidence, which not everybody may see.
 Must not: look at anything.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
+from typing import Annotated, Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
 
-from .fields import JsonObject, WireError, boolean, choice, mapping, may, need, record, text
+from .checks import checks_of
+from .dataclass import dataclass
+from .fields import JsonObject, WireError, choice, mapping, may, need, record, text
+from .kinds import Text
 from .readings import CLOCK_OFF, split
+from .records import made
 
 LOOKS = "@causes"  # what an agent that can look for causes has among its tools
 LOOK_S = 2.0  # so long an agent looks at most
@@ -20,31 +23,26 @@ MOST_LINES, MOST_LENGTH = 20, 400  # of evidence
 # These do whatever people have written into them: no cause rules them out.
 ANYTHING = frozenset({"run", "agent_command", "automation", "run_playbook", "webhook"})
 _FIELD = text(200)
-SUBJECT = {
-    "service": may(text(255, low=1)),
-    "mount": may(text(4096, low=1)),
-    "domain": may(text(253, low=1)),
-    "clock": may(boolean()),
-}
 _OF_A_MOUNT, _OF_THE_ROOT = ("disk", "inodes"), re.compile(r"\b(?:disk|inode)_percent\b")
 
 
-class LookSubject(NamedTuple):
-    """What a look is about."""
-
-    service: Optional[str] = None
-    mount: Optional[str] = None
-    domain: Optional[str] = None
+@dataclass(frozen=True)
+class LookSubject:
+    service: Annotated[Optional[str], Text(1, 255)] = None
+    mount: Annotated[Optional[str], Text(1, 4096)] = None
+    domain: Annotated[Optional[str], Text(1, 253)] = None
     clock: Optional[bool] = None
 
     @classmethod
     def read(cls, values: Any) -> LookSubject:
-        return cls(**record(values, SUBJECT, what="what is looked at"))
+        return made(cls, record(values, _SUBJECT, what="what is looked at"))
+
+
+_SUBJECT = checks_of(LookSubject)
 
 
 class CauseKind(NamedTuple):
-    """A row. `sentence` names its fields in braces; `helped_by`: the only actions that are not in vain where
-    `no_step_helps`; `by_hand`: what a person can do."""
+    """`sentence` names its fields in braces; `helped_by`: the only actions not in vain where `no_step_helps`."""
 
     id: str
     sentence: str
@@ -61,7 +59,7 @@ class CauseKind(NamedTuple):
 
 
 class HostCause(NamedTuple):
-    """What was found. `evidence` are lines that show it; they may come from outputs."""
+    """`evidence` may come from outputs."""
 
     id: str
     fields: Mapping[str, str]
@@ -76,12 +74,11 @@ class HostCause(NamedTuple):
         return self.kind.sentence.format(**self.fields)
 
     def told(self) -> JsonObject:
-        """What an agent answers; the evidence goes with the output."""
+        """The evidence goes with the output."""
         return {"id": self.id, "fields": {name: value[:200] for name, value in self.fields.items()}}
 
 
 def cause_of(cause_id: str, *evidence: str, **fields: object) -> HostCause:
-    """A cause of the table, with its fields as text."""
     lines = tuple(_printable(line).strip()[:MOST_LENGTH] for line in evidence if line.strip())
     return HostCause(cause_id, {name: _printable(str(value)) for name, value in fields.items()}, lines[-MOST_LINES:])
 
@@ -91,7 +88,7 @@ def _printable(said: str) -> str:
 
 
 def read(told: Any, output: str = "") -> Optional[HostCause]:
-    """What an agent has answered. None: nothing was found, or by a newer agent what is not in the table here."""
+    """None: nothing was found, or a newer agent says what is not in the table here."""
     if not isinstance(told, Mapping):
         return None
     try:
@@ -103,10 +100,10 @@ def read(told: Any, output: str = "") -> Optional[HostCause]:
 
 
 def subject_of(condition: str, params: Mapping[str, Any]) -> LookSubject:
-    """What to look at for a condition about one thing: the parameters of the steps name it, else the condition does."""
+    """The parameters of the steps name it, else the condition does."""
     keys = [split(key) for key in re.findall(r"[\w.@:/*-]+", condition) if "." in key]
     about = {family: name for family, name, _ in keys if name not in ("", "*")}
-    named = {name: params[name] for name in LookSubject._fields if isinstance(params.get(name), str)}
+    named = {name: params[name] for name in _SUBJECT if isinstance(params.get(name), str)}
     if "service" in about:
         named.setdefault("service", about["service"])
     mounts = [about[family] for family in _OF_A_MOUNT if family in about]

@@ -1,4 +1,4 @@
-"""The checks of a message from a declared record (`records`): what its kinds say, told in the words of the wire.
+"""The checks of a message from a declared record (`records`), in the words of the wire.
 
 Must not: know a record.
 """
@@ -20,11 +20,10 @@ class OnWire(NamedTuple):
 
 
 def checks_of(record: Any) -> Dict[str, WireField]:
-    """The fields of a message, or of an object in one."""
-    return {part.name: _field(part) for part in parts_of(record)}
+    return {part.name: checked(part) for part in parts_of(record)}
 
 
-def _field(part: DeclaredField) -> WireField:
+def checked(part: DeclaredField) -> WireField:
     mark = part.mark(OnWire)
     check = mark.check if mark else check_of(part.kind)
     if part.default is REQUIRED:

@@ -1,6 +1,5 @@
-"""Commands: what a server may ask of an agent, as typed parameters, and what a result looks like.
+"""What a server may ask of an agent, as typed parameters, and what a result looks like.
 
-Lives here: the command table, states, the record forms of command and result, the cutting of output.
 Must not: run anything.
 """
 
@@ -18,7 +17,7 @@ from .fields import JsonObject, WireError, dumps, integer, json_object, mapping,
 from .frames import OUTPUT_LIMIT
 from .kinds import REQUIRED, Choice, Text
 from .records import Between, Most, made, plain
-from .reports import REPORT, RESULT, CommandResult, HostReport, Id, Passed, Whole0
+from .reports import REPORT, RESULT, CommandResult, HostReport, Id, Passed, SmallObject, Whole0
 
 FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
 HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure", "look")
@@ -41,7 +40,6 @@ LogKind = Literal["journald", "file"]
 Role = Literal["viewer", "operator"]
 Arguments = Annotated[Tuple[Annotated[str, Text(0, 65536)], ...], Most(1000)]
 ActionName = Annotated[Optional[str], Choice(*sorted(ACTIONS))]
-ActionParams = Annotated[Passed, OnWire(json_object(65536))]
 Variables = Annotated[Dict[str, str], OnWire(mapping(text(32768), 256, VARIABLE))]
 # variable -> what the program reads from the descriptor whose number the variable has. Without any it is not sent: an
 # older agent refuses what it does not know.
@@ -89,13 +87,13 @@ class CapabilitiesParams:
 
 @dataclass(frozen=True)
 class HealCommand:
-    """One phase of a heal; `params` are those of its action (`actionparams`), or what a look is about."""
+    """`params` are those of its action (`actionparams`), or what a look is about."""
 
     heal_id: Id
     token: Whole0
     phase: Annotated[str, Choice(*HEAL_PHASES)]
     action_type: ActionName = None
-    params: ActionParams = field(default_factory=dict)
+    params: SmallObject = field(default_factory=dict)
     snapshot: Annotated[Optional[Passed], OnWire(json_object(262144))] = None
     timeout: Optional[Seconds] = None
     arm_s: Annotated[Optional[float], Between(1, 86400)] = None  # armed: when it is undone unless confirmed
@@ -110,8 +108,7 @@ class UpdateParams:
 
 @dataclass(frozen=True)
 class ProgramCommand:
-    """What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an
-    action."""
+    """What the service asks of its own executor only: a program of an automation, or the steps of an action."""
 
     name: Id  # of the run or deed, for the environment and the names of directories
     steps: Annotated[Tuple[Arguments, ...], Most(100)]  # argument lists, in order until one fails
@@ -126,7 +123,7 @@ class ProgramCommand:
     no_new_privs: bool = False  # set-uid programs gain nothing
     output: bool = False  # whether the result has the output: what is streamed needs no copy
     action_type: ActionName = None  # with it, what is protected is not touched
-    params: ActionParams = field(default_factory=dict)
+    params: SmallObject = field(default_factory=dict)
     protected: Annotated[Tuple[Annotated[str, Text(1, 255)], ...], Most(1000)] = ()
 
 
@@ -207,7 +204,6 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def check_params(kind: str, params: Any) -> JsonObject:
-    """Validated parameters of a command with defaults filled in; unknown ones are refused by name."""
     fields = COMMANDS.get(kind) or _OWN.get(kind)
     if fields is None:
         known = ", ".join(sorted(COMMANDS))
@@ -228,7 +224,6 @@ def check_params(kind: str, params: Any) -> JsonObject:
 
 
 def read_params(kind: str, params: Any) -> Any:
-    """The same as a record of `PARAMS`, or of the service's own."""
     return made(PARAMS.get(kind, ProgramCommand), check_params(kind, params))
 
 
@@ -240,7 +235,7 @@ def check_result(value: Any) -> JsonObject:
 
 
 def check_report(value: Any) -> JsonObject:
-    """A report body: unknown fields ignored, a missing number is None (unknown), every wrong field named."""
+    """Unknown fields are ignored; a missing number is None (unknown)."""
     clean = record(value, REPORT, what="report")
     clean["results"] = [check_result(result) for result in clean["results"]]
     return clean
@@ -251,13 +246,13 @@ def read_report(value: Any) -> HostReport:
 
 
 def clean_output(raw: bytes, limit: int = OUTPUT_LIMIT) -> Tuple[str, bool]:
-    """Readable text of at most `limit` bytes from what a program wrote, and whether something was cut."""
+    """Readable text of at most `limit` bytes, and whether something was cut."""
     shown = _CONTROL.sub("\ufffd", raw[: limit + 1].decode("utf-8", "replace"))
     return _cut(shown, limit, len(raw) > limit)
 
 
 def fit_result(result: CommandResult, budget: int) -> CommandResult:
-    """The result itself, or a copy with its output cut so that its JSON has at most `budget` bytes."""
+    """Its output is cut so that its JSON has at most `budget` bytes."""
     excess = len(dumps(plain(result))) - budget
     if excess <= 0:
         return result

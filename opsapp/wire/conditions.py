@@ -49,7 +49,7 @@ ONE_EVENT = re.compile(r"\bevent\.[0-9a-f]{16}\.")  # names of one event's readi
 
 
 class ConditionError(ValueError):
-    """A condition that cannot be read; `position` counts characters from 0."""
+    """`position` counts characters from 0."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"{message} (at character {position + 1})")
@@ -63,14 +63,12 @@ class Token(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """The one service, container or mount that a condition is about."""
-
     family: str
     name: str
 
 
 class Condition:
-    """A read condition. `names` are the readings it needs; `family` is set when one of them holds a `*`."""
+    """`names` are the readings it needs; `family` is set when one of them holds a `*`."""
 
     __slots__ = ("_run", "family", "names", "reads_events", "text", "tree")
 
@@ -88,25 +86,23 @@ class Condition:
         return self.reads_events and all(name.startswith(EVENT) for name in self.names)
 
     def evaluate(self, readings: Union[Mapping[str, Any], Lookup]) -> Verdict:
-        """True, False, or None when what is known does not settle it."""
+        """None when what is known does not settle it."""
         if self.family is not None:
             raise ValueError(f"{self.text!r} is about every {self.family}: bind it to one first")
         return self._run(readings.get if isinstance(readings, Mapping) else readings)
 
     def bind(self, name: str) -> Condition:
-        """The same condition about one service, container or mount."""
         if self.family is None:
             return self
         tree = rename_tree(self.tree, lambda key: _bound(key, name))
         return Condition(str(tree), tree)
 
     def about_event(self, key: str) -> Condition:
-        """The same condition about one event."""
         tree = rename_tree(self.tree, lambda name: _of_event(name, key))
         return Condition(str(tree), tree)
 
     def bindings(self, keys: Iterable[str]) -> list[str]:
-        """What `*` may stand for, given the names of the readings that there are."""
+        """What `*` may stand for, given the names of all readings."""
         if self.family is None:
             return []
         parts = (split(key) for key in keys)
@@ -114,7 +110,7 @@ class Condition:
 
     @property
     def subject(self) -> Optional[Subject]:
-        """The service, container or mount, when all names that have one share it (bound conditions included)."""
+        """Set when all names that have one share it (bound conditions included)."""
         if self.family is not None:
             return None
         parts = map(split, self.names)
@@ -129,7 +125,7 @@ class Condition:
 
 
 def without_event(text: str) -> str:
-    """A condition about one event as its rule says it: about any."""
+    """The inverse of `about_event`."""
     return ONE_EVENT.sub(EVENT, text)
 
 
@@ -138,7 +134,6 @@ def without_event(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Condition:
-    """The condition that `text` says; ConditionError tells what is wrong and where."""
     return Condition(text, _ConditionParser(text).read())
 
 
@@ -167,7 +162,7 @@ def _explain(text: str, position: int) -> str:
 
 
 class _ConditionParser:
-    """Recursive descent over the tokens, bounded in length, depth and number of comparisons."""
+    """Recursive descent, bounded in length, depth and number of comparisons."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
@@ -253,7 +248,7 @@ class _ConditionParser:
 
 
 def _checked(token: Token) -> str:
-    """The reading's name that a token spells, quotes around its middle part removed."""
+    """Without the quotes around its middle part."""
     family, middle, attribute = split(token.text.replace('"', ""))
     if token.text.endswith(".") or ".." in token.text or (not attribute and "." in token.text):
         raise ConditionError("a name has no empty parts", token.position)

@@ -1,6 +1,6 @@
-"""The tree that a condition's text becomes: its parts, the names in it, and the function that evaluates it.
+"""The tree that a condition's text becomes, and the function that evaluates it.
 
-Must not: know the grammar of the text (conditions.py), or anything outside the standard library.
+Must not: know the grammar of the text (conditions.py).
 """
 
 from __future__ import annotations
@@ -87,7 +87,6 @@ def names_in(tree: Any) -> list[str]:
 
 
 def rename_tree(tree: Any, new: Callable[[str], str]) -> Any:
-    """The tree with other names for its readings."""
     if isinstance(tree, Comparison):
         return Comparison(_renamed(tree.left, new), tree.symbol, _renamed(tree.right, new))
     if isinstance(tree, Not):

@@ -1,5 +1,5 @@
-"""The dns probe: a question to one resolver over UDP, and over TCP when the answer was cut. As much of RFC 1035 as that
-needs. The target is `dns://resolver[:port]/name?type=A`; `expected_value`, when given, must be among the records."""
+"""The dns probe: as much of RFC 1035 as a question to one resolver needs. The target is
+`dns://resolver[:port]/name?type=A`; `expected_value`, when given, must be among the records."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def probe(target: ProbeTarget, gate: Gate) -> Outcome:
 
 
 def _question_of(parts: SplitResult) -> Tuple[str, str]:
-    """The name and the type of record that an address asks for."""
     return parts.path.strip("/"), parse_qs(parts.query).get("type", ["A"])[0].upper()
 
 
 def address_problem(parts: SplitResult) -> Optional[str]:
-    """What is wrong with an address, beside its host and port."""
+    """Beside its host and port."""
     name, kind = _question_of(parts)
     if not name or not is_name(name):
         return "must name what to ask for, as in dns://resolver/name?type=A"
@@ -55,7 +54,7 @@ def question(name: str, kind: int) -> bytes:
 
 
 def exchange(gate: Gate, server: str, port: int, query: bytes) -> bytes:
-    """The answer to a question, over UDP and again over TCP when it was cut."""
+    """Over UDP, and again over TCP when the answer was cut."""
     answer = _over_udp(gate, server, port, query)
     cut = struct.unpack("!H", answer[2:4])[0] & CUT
     return _over_tcp(gate, server, port, query) if cut else answer
@@ -94,7 +93,7 @@ def _exactly(gate: Gate, sock: socket.socket, size: int) -> bytes:
 
 
 def _is_answer(answer: bytes, query: bytes) -> bool:
-    """To this question; anything else is noise or a forgery. A server that refuses may leave the question out."""
+    """Anything else is noise or a forgery. A server that refuses may leave the question out."""
     if len(answer) < 12 or answer[:2] != query[:2]:
         return False
     flags, questions = struct.unpack("!HH", answer[2:6])
@@ -126,7 +125,6 @@ def _problem(answer: bytes, name: str, kind: str, expected: Any) -> str:
 
 
 def records(answer: bytes, kind: int) -> List[str]:
-    """The records of this type in the answer section, as text."""
     questions, answers = struct.unpack("!HH", answer[4:8])
     position, values = 12, []
     for _ in range(questions):

@@ -1,6 +1,5 @@
 """Strict checks for values that come from outside: types, bounds, and one error that names every wrong field.
 
-Lives here: the small checks that messages, commands and actions are described with.
 Must not: know any message; coerce ("7" is no integer, true is no number).
 """
 
@@ -18,7 +17,7 @@ MAX_INT_DIGITS = 19
 
 
 class WireError(ValueError):
-    """A message or value that is refused. `code` is stable, `fields` names what is wrong."""
+    """`code` is stable, `fields` names what is wrong."""
 
     def __init__(self, message: str, code: str = "invalid", fields: Optional[Dict[str, str]] = None):
         super().__init__(message)
@@ -27,7 +26,7 @@ class WireError(ValueError):
 
 
 class FieldProblem(ValueError):
-    """What one check says about one value; `record` collects them into a WireError."""
+    """What one check says; `record` collects them into a WireError."""
 
 
 class WireField(NamedTuple):
@@ -36,7 +35,7 @@ class WireField(NamedTuple):
     default: Any = None
 
     def describe(self) -> JsonObject:
-        """For listings: its type with its bounds, whether it is required, its default."""
+        """For listings."""
         return {**getattr(self.check, "told", {}), "required": self.required, "default": self.default}
 
 
@@ -50,7 +49,6 @@ def may(check: Check, default: Any = None) -> WireField:
 
 
 def _telling(check: Check, kind: str, **bounds: Any) -> Check:
-    """The check, which says what it takes."""
     told = {"type": kind, **{name: value for name, value in bounds.items() if value is not None}}
     setattr(check, "told", told)  # noqa: B010 (a function has no such attribute for the type checker)
     return check
@@ -155,7 +153,7 @@ def mapping(item: Check, limit: int, key: Optional[Check] = None, sparse: bool =
 
 
 def json_value(limit: int = 65536) -> Check:
-    """Any JSON value, bounded in size and depth: for what is passed through."""
+    """Bounded in size and depth: for what is passed through."""
 
     def check(value: Any) -> Any:
         _walk(value, 0)
@@ -189,7 +187,7 @@ def nested(fields: Dict[str, WireField], unknown: str = "ignore") -> Check:
 
 
 def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", what: str = "message") -> JsonObject:
-    """The validated copy of an object, defaults filled in; a WireError that names every wrong field at once."""
+    """The validated copy, defaults filled in; a WireError names every wrong field at once."""
     if not isinstance(value, dict):
         raise WireError(f"{what} must be an object", "not_an_object")
     clean: JsonObject = {}
@@ -215,7 +213,7 @@ def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", wh
 
 
 def loads(data: Any) -> Any:
-    """JSON from outside: no NaN, no endless digits, no bottomless nesting; WireError instead of anything else."""
+    """No NaN, no endless digits, no bottomless nesting; WireError instead of anything else."""
     try:
         return json.loads(data, parse_constant=_refuse_constant, parse_int=_bounded_int)
     except WireError:

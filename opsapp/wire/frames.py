@@ -1,6 +1,5 @@
-"""Frames: how messages travel inside WebSocket frames. Text frames carry one JSON object, binary frames one file chunk.
+"""How messages travel inside WebSocket frames: text frames carry one JSON object, binary frames one file chunk.
 
-Lives here: sizes and limits both sides keep, the binary chunk header, close codes.
 Must not: know what messages mean (messages.py), touch sockets.
 """
 
@@ -39,7 +38,7 @@ _KIND_CHUNK = 1
 
 
 class FileChunk(NamedTuple):
-    """One piece of a file: `offset` is the place of its first byte in the file."""
+    """`offset` is the place of its first byte in the file."""
 
     stream: int
     offset: int

@@ -1,5 +1,4 @@
-"""Which file descriptors are ready within a time, whatever their numbers: `select.select` takes none above 1023, and a
-server or an agent with many connections has such.
+"""Which file descriptors are ready, whatever their numbers: `select.select` takes none above 1023.
 
 Must not: read or write what is ready.
 """
@@ -12,14 +11,14 @@ from typing import Iterable, NamedTuple, Optional, Set
 
 
 class Ready(NamedTuple):
-    """Which can be read, and which take something; those at their end, or with an error, are among both."""
+    """Those at their end, or with an error, are among both."""
 
     reads: Set[int]
     writes: Set[int]
 
 
 def ready(reads: Iterable[int], writes: Iterable[int], seconds: Optional[float]) -> Ready:
-    """What is ready as soon as anything is, or after the time; without a time, when something is."""
+    """As soon as anything is, or after the time; without a time, when something is."""
     reads, writes = set(reads), set(writes)
     watched = select.poll()
     for handle in reads | writes:

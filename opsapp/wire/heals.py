@@ -1,6 +1,6 @@
 """What one step of a heal comes to: how long it settles, what a host's answer means, what follows from its verdict.
 
-The server's stages and an agent that is alone decide with this module; what looks mean, `verdicts` says. Pure.
+The server's stages and an agent that is alone decide with this module. Pure.
 Must not: ask, wait, write, or know a case.
 """
 
@@ -23,8 +23,6 @@ REFUSALS = (
 
 
 class HostAnswer(NamedTuple):
-    """How a phase has ended, and what the host says of it."""
-
     status: str
     reason: Optional[str] = None
     exit_code: Optional[int] = None
@@ -64,7 +62,7 @@ class HostAnswer(NamedTuple):
 
     @property
     def was_tried(self) -> bool:
-        """Whether an action that failed was begun at all: what was not is no evidence about the action."""
+        """What was never begun is no evidence about the action."""
         refused = (self.reason or "").partition(":")[0] in REFUSALS and self.status == "failed"
         return self.status not in UNSTARTED and not refused
 
@@ -79,8 +77,7 @@ class StepEnd(NamedTuple):
 
 
 def settle_of(action: Action, wanted_s: Optional[float]) -> float:
-    """The rule's, or the action's own. Not less than the action needs: a host that is about to reboot still looks as it
-    did."""
+    """Not less than the action needs: a host that is about to reboot still looks as it did."""
     return action.settle if wanted_s is None else max(action.least_settle, wanted_s)
 
 
@@ -97,7 +94,6 @@ def broken(answer: HostAnswer) -> Optional[StepEnd]:
 
 
 def _failure(answer: HostAnswer) -> str:
-    """Why the action failed: of a missing handler with the tools that were looked for."""
     why = answer.reason or ""
     if why == "no_capable_handler" and answer.looked_for:
         unfit = f"; not for this: {', '.join(answer.unfit)}" if answer.unfit else ""
@@ -120,17 +116,16 @@ def afterwards(outcome: str, action: Action, is_kept: bool) -> str:
 
 
 def rolled_back(verdict: str, doubt: str, answer: HostAnswer) -> StepEnd:
-    """The host has looked at what it restored. A rollback that failed is said, and the step stays what it was."""
+    """A rollback that failed is said, and the step stays what it was."""
     if answer.status != "done" or not answer.restored:
         return StepEnd(verdict, f"{doubt}; rollback failed: {answer.said}", FAILED)
     return StepEnd(ROLLED_BACK, f"{doubt}; restored", ROLLED_BACK, None if verdict == FAILED else verdict)
 
 
 def escalates(outcome: str, has_next: bool) -> bool:
-    """What did not resolve it leads to the next step; what nobody can tell about is left alone."""
+    """What nobody can tell about is left alone."""
     return has_next and outcome not in (VERIFIED, LOST)
 
 
 def used_up(done: int, limit: int) -> bool:
-    """Whether so many heals are all that may be begun within the time of a limit."""
     return done >= limit

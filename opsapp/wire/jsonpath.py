@@ -1,7 +1,4 @@
-"""Paths such as `$.a.b[0]["odd key"]` into a JSON value. A small language on purpose: no wildcards, no filters.
-
-Here because monitors are looked at by the server and by agents.
-"""
+"""Paths such as `$.a.b[0]["odd key"]` into a JSON value. A small language on purpose: no wildcards, no filters."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ _STEP = re.compile(r"""\.([A-Za-z_][\w-]*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*"|'[^'
 
 
 class PathMissing(Exception):
-    """The value has nothing at this path; the text names the step."""
+    """The text names the step."""
 
 
 def parse_path(path: str) -> List[Union[str, int]]:
-    """The steps of the path; ValueError with a message for people when it is none."""
+    """ValueError with a message for people when it is no path."""
     if not path.startswith("$"):
         raise ValueError("a path starts with $, as in $.a.b[0]")
     steps: List[Union[str, int]] = []
@@ -49,14 +46,14 @@ def read_path(value: Any, path: str) -> Any:
 
 
 def shown(value: Any, longest: int = 80) -> str:
-    """A value for people, whatever a target has made of it: text that can be sent, stored and shown."""
+    """Text that can be sent, stored and shown, whatever a target has made of it."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def same_value(value: Any, expected: Any) -> bool:
-    """JSON equality, in which true is not 1; an expected text also matches a number or boolean that is written so."""
+    """JSON equality, in which true is not 1; an expected text also matches a number or boolean written so."""
     if isinstance(value, bool) != isinstance(expected, bool):
         return isinstance(expected, str) and json.dumps(value) == expected
     if value == expected:

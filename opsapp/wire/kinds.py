@@ -1,6 +1,5 @@
 """Kinds of JSON values: what each may be, what is said of one that is not, and how the API document says it.
 
-Lives here: single values, lists, maps, objects, and the one walk that reads them and tells all that is wrong by path.
 Must not: know a declaration (`records`), coerce (`"7"`, `true` and 1.9 are not integers), stop at the first mistake.
 """
 
@@ -24,14 +23,11 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 class JsonKind:
-    """What a value may be; `openapi` is how the API document says it."""
-
     openapi: Any = {}
     default: Any = REQUIRED
     takes_null = False
 
     def problem(self, value: Any) -> str | None:
-        """What is wrong with it, or None."""
         raise NotImplementedError
 
     def read(self, value: Any, path: str, wrong: Wrong) -> Any:
@@ -42,7 +38,7 @@ class JsonKind:
         return value
 
     def beside(self, _values: Mapping[str, Any]) -> JsonKind:
-        """The kind among these values of the same object: one of them may say what another is (`ByField`)."""
+        """One of these values of the same object may say what kind another is (`ByField`)."""
         return self
 
     def made(self, value: Any) -> Any:
@@ -54,7 +50,6 @@ class JsonKind:
         return value
 
     def plain_rows(self, values: Any) -> list[Any]:
-        """`plain` of each of many."""
         return list(map(self.plain, values))
 
     @property
@@ -64,7 +59,7 @@ class JsonKind:
 
     @property
     def is_encoded(self) -> bool:
-        """Whether an encoder of JSON takes what a declared record has as it is."""
+        """Whether an encoder of JSON takes what a declared record has."""
         return not self.rewrites
 
     @property
@@ -81,8 +76,7 @@ class CheckedBy(NamedTuple):
 
 
 class DeclaredField(NamedTuple):
-    """A value with a name, of an object or a list; what stands for it when it is left out; its marks; the name of the
-    record's field. A node of colander (`web.strict`) is as good."""
+    """`attribute`: the name of the record's field. A node of colander (`web.strict`) is as good."""
 
     name: str
     kind: JsonKind
@@ -95,7 +89,6 @@ class DeclaredField(NamedTuple):
         return next((mark for mark in self.marks if isinstance(mark, of)), None)
 
     def problem(self, value: Any) -> str | None:
-        """What the first of its checks says that finds something."""
         checks = (mark.problem(value) for mark in self.marks if isinstance(mark, CheckedBy) and value is not None)
         return next(filter(None, checks), None)
 
@@ -123,7 +116,7 @@ def read_entry(entry: DeclaredField, value: Any, path: str, wrong: Wrong) -> Any
 
 
 def _read_all(rows: Iterable[tuple[str, DeclaredField, Any]], path: str, wrong: Wrong) -> dict[str, object]:
-    """Every value by name that is sound. One entry serves every value of a list."""
+    """Only what is sound. One entry serves every value of a list."""
     values: dict[str, object] = {}
     mistakes: Wrong = {}
     stem = path and path + "."
@@ -138,8 +131,7 @@ def _read_all(rows: Iterable[tuple[str, DeclaredField, Any]], path: str, wrong: 
 
 
 class Text(JsonKind):
-    """A string of `low` to `high` characters that can be stored and shown: no NUL, no lone surrogates. One that does
-    not match `pattern` is told what it `must` do, or what it should look like."""
+    """No NUL, no lone surrogates. One that does not match `pattern` is told what it `must` do, or should look like."""
 
     def __init__(
         self,
@@ -167,8 +159,6 @@ class Text(JsonKind):
 
 
 class Number(JsonKind):
-    """A finite number within bounds."""
-
     name, noun, farthest = "number", "a number", FARTHEST
     types: Any = (int, float)
 
@@ -191,7 +181,7 @@ class Number(JsonKind):
 
 
 class Whole(Number):
-    """An integer within bounds. What a record knows more exactly is written without fractions."""
+    """What a record knows more exactly is written without fractions."""
 
     name, noun, types, farthest = "integer", "an integer", (int,), float("inf")
 
@@ -207,8 +197,6 @@ class Flag(JsonKind):
 
 
 class Choice(JsonKind):
-    """One of a few strings."""
-
     def __init__(self, *choices: str):
         self.choices = choices
         self.openapi = {"type": "string", "enum": list(choices)}
@@ -218,7 +206,7 @@ class Choice(JsonKind):
 
 
 class Anything(JsonKind):
-    """Any JSON value that can be stored and sent back, checked elsewhere (inputs, an automation's params by type)."""
+    """Any JSON value that can be stored and sent back; checked elsewhere."""
 
     takes_null = True
 
@@ -227,8 +215,6 @@ class Anything(JsonKind):
 
 
 class Scalar(JsonKind):
-    """A JSON value that is neither a list nor an object."""
-
     openapi = {"type": ["string", "number", "boolean", "null"]}
     takes_null = True
 
@@ -251,7 +237,7 @@ def _unsound(value: Any, levels: int) -> str | None:
 
 @dataclass(eq=False)
 class ListOf(JsonKind):
-    """A list of one kind of value; with `unique`, no value twice. None stands for an entry that is wrong."""
+    """With `unique`, no value twice. None stands for an entry that is wrong."""
 
     item: DeclaredField
     high: int = 1000
@@ -323,8 +309,8 @@ class MapOf(JsonKind):
 
 
 class ByField(MapOf):
-    """An object of which `field` beside it says which of these it is. As long as that says nothing sound it is an
-    object of free names: whoever knows reads it again."""
+    """`field` beside it says which of these it is. As long as that says nothing sound it is an object of free names:
+    whoever knows reads it again."""
 
     def __init__(self, field: str, choices: Mapping[str, JsonKind]):
         super().__init__(DeclaredField("", Anything()))
@@ -344,11 +330,10 @@ def _says(value: Any, entry: DeclaredField) -> bool:
 
 @dataclass(eq=False)
 class Object(JsonKind):
-    """An object with known keys. Its owner's static method `across` says what no single field shows, by path: it is
-    asked about the values that are sound by themselves, so any may be missing.
-
-    `partial`: what is left out keeps its value, and null, where it means nothing of its own, counts as left out.
-    `ignored`: names that may come back, as they were answered, and mean nothing."""
+    """Its owner's static method `across` says what no single field shows, by path: it is asked about the values that
+    are sound by themselves, so any may be missing. `partial`: what is left out keeps its value, and null, where it
+    means nothing of its own, counts as left out. `ignored`: names that may come back, as they were answered, and mean
+    nothing."""
 
     owner: Any  # the class that declares it, if one does
     entries: Sequence[DeclaredField]
@@ -361,7 +346,7 @@ class Object(JsonKind):
 
     @property
     def default(self) -> Any:
-        """What stands for one that is left out: the defaults of its fields, if all have one."""
+        """The defaults of its fields, if all have one."""
         whole = all(entry.default is not REQUIRED for entry in self.entries)
         return self.read({}, "", {}) if whole else REQUIRED
 
@@ -382,7 +367,7 @@ class Object(JsonKind):
         return values
 
     def _read_by_fields(self, values: dict[str, object], path: str, wrong: Wrong) -> None:
-        """What others say the kind of; with mistakes it stays as it was sent, for whoever tells more of it."""
+        """With mistakes it stays as it was sent, for whoever tells more of it."""
         for entry in self.entries:
             kind = entry.kind.beside(values)
             if kind is not entry.kind and entry.name in values:

@@ -1,7 +1,6 @@
-"""Messages: the agent session's vocabulary as data. docs/wire.md tells the same story in prose.
+"""The agent session's vocabulary as data. docs/wire.md tells the same story in prose.
 
-Lives here: each message's sender, fields and whether it is acknowledged; encode and decode; the report.
-Must not: keep state, touch sockets. What a message leads to is decided by whoever reads it.
+Must not: keep state, touch sockets.
 """
 
 from __future__ import annotations
@@ -30,9 +29,10 @@ from .fields import (
 )
 from .frames import MAX_TEXT_FRAME
 from .kinds import REQUIRED, Choice, Text
-from .probemessages import PROBE_TARGET, ProbeSeen
+from .probemessages import PROBE_TARGET
+from .probes import Outcome
 from .records import Between, Most, SaidAs, made, plain
-from .reports import CommandResult, Count, HeldCommand, HostReport, Id, LocalOutcome, Passed, Whole0
+from .reports import CommandResult, Count, HeldCommand, HostReport, Id, LocalOutcome, Passed, SmallObject, Whole0
 
 M = TypeVar("M", bound=type)
 AGENT, SERVER, BOTH = "agent", "server", "both"
@@ -54,8 +54,6 @@ STREAM_ENDS = (
 
 
 class MessageKind:
-    """Who sends a message of this record, and the checks of its fields."""
-
     def __init__(self, sender: str, of: Any):
         self.sender, self.of = sender, of
 
@@ -76,8 +74,6 @@ def _by(sender: str) -> Callable[[M], M]:
 
 
 class SessionMessage:
-    """What is said in a session, of one kind."""
-
     kind: ClassVar[str]
 
 
@@ -215,7 +211,7 @@ class OutputTold(SessionMessage):
 class Probed(NamedMessage):
     kind = "probed"
 
-    outcome: ProbeSeen = REQUIRED
+    outcome: Outcome = REQUIRED
 
 
 # ---- what the server asks
@@ -245,7 +241,7 @@ class CancelAsked(NamedMessage):
 
 @dataclass(frozen=True)
 class SignedPolicies:
-    """A bundle as it is stored, and the signature over just that; `policies.check_bundle` looks into it."""
+    """The signature is over just this bundle; `policies.check_bundle` looks into it."""
 
     bundle: Annotated[Passed, OnWire(json_object(400000))]
     signature: Sha256
@@ -264,7 +260,7 @@ class Open(StreamMessage):
     kind = "open"
 
     opens: Annotated[str, SaidAs("kind"), Choice(*STREAM_KINDS)]
-    params: Annotated[Passed, OnWire(json_object(65536))] = field(default_factory=dict)
+    params: SmallObject = field(default_factory=dict)
 
 
 @_by(AGENT)
@@ -338,7 +334,7 @@ class Close(StreamMessage):
 # ---- what a poll is answered
 @dataclass(frozen=True)
 class PollAnswer:
-    """What an agent that polls is told, without what one of before does not know, or what is not news."""
+    """Without what an older agent does not know, or what is not news."""
 
     leaves_out_null: ClassVar[bool] = True
 
@@ -360,7 +356,7 @@ def read_poll_answer(value: Any) -> PollAnswer:
 
 
 def encode(message: SessionMessage) -> str:
-    """The text frame of one message. Checked on the way out too: a wrong one is our own mistake."""
+    """Checked on the way out too: a wrong one is our own mistake."""
     return framed(message.kind, plain(message))
 
 
@@ -373,7 +369,7 @@ def framed(kind: str, fields: Mapping[str, object]) -> str:
 
 
 def decode(frame: Any, sender: str) -> Any:
-    """The validated message of a text frame that `sender` ("agent" or "server") sent; WireError for all else."""
+    """`sender` is "agent" or "server"; WireError for all that is not its valid message."""
     kind, fields = unframed(frame, sender)
     return made(MESSAGES[kind].of, fields)
 

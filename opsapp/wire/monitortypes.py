@@ -1,5 +1,4 @@
-"""The types of monitors, each declared once: its address, the record of the settings that it alone has
-(`typesettings`), and how it is looked at.
+"""The types of monitors, each declared once.
 
 From this table come the API's schema, the page's form, the defaults, the checks of addresses, the message to agents and
 the probes of server and agents. A type whose answer comes over the web gives a `body` check; another one a `probe`.
@@ -50,17 +49,15 @@ class MonitorType(NamedTuple):
 
     @property
     def is_web(self) -> bool:
-        """Whether it is one web request, which each side sends in its own way."""
         return self.schemes == WEB_SCHEMES
 
     @property
     def is_probed(self) -> bool:
-        """Whether anybody looks at it from outside, server or agent; the others are called, or report."""
+        """Server or agent looks at it from outside; the others are called, or report."""
         return self.is_web or self.on_host or self.on_service or self.probe is not None
 
     @property
     def by_agents(self) -> bool:
-        """Whether agents can look at it."""
         return self.is_probed and not self.on_service
 
     @property
@@ -73,12 +70,11 @@ class MonitorType(NamedTuple):
         return PLUGIN if self.on_host else PROBE
 
     def features(self, asked: Dict[str, Any]) -> Set[str]:
-        """The same, to look at it as it is asked to: an older agent would leave out what it does not know."""
+        """To look at it as it is asked to: an older agent would leave out what it does not know."""
         finer = any(asked.get(name) not in _AS_EVER for name in _FINER)
         return {self.feature, FINER} if finer else {self.feature}
 
     def url_problem(self, url: str) -> Optional[str]:
-        """Why this is no address for a monitor of this type."""
         if not self.schemes:
             return f"must be empty for the type {self.name}" if url else None
         if not url:
@@ -104,11 +100,10 @@ class MonitorType(NamedTuple):
         return parts_of(record)
 
     def own(self, settings: Any) -> TypeSettings:
-        """Those among all settings that its probe gets beside the general ones."""
+        """What its probe gets beside the general settings."""
         return self.settings(**{part.name: getattr(settings, part.name) for part in self.own_parts})
 
     def problems(self, settings: Any) -> Dict[str, str]:
-        """What this type misses among all settings, by field."""
         needed = (part.name for part in self.own_parts if part.default is REQUIRED)
         missing = {name: "is required for this type" for name in needed if getattr(settings, name) is None}
         return missing or self.own(settings).problems()
@@ -175,8 +170,7 @@ TYPES: Dict[str, MonitorType] = {declared.name: declared for declared in _DECLAR
 
 @lru_cache(maxsize=None)
 def every_own() -> Any:
-    """The record of those settings of all types, as the API has them beside each other: what a type needs is None where
-    the monitor is of another one."""
+    """The own settings of all types beside each other, as the API has them: None where it is of another type."""
     own: Dict[str, Tuple[Any, Any]] = {}  # the type and what it is where nothing was said
     for declared in TYPES.values():
         types = get_type_hints(declared.settings, include_extras=True)

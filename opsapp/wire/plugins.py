@@ -12,13 +12,11 @@ import math
 import re
 from typing import Dict, Iterator, NamedTuple, Tuple
 
-from .probes import Outcome
+from .probes import MOST_METRICS, UNIT_LENGTH, Outcome
 from .readings import metric_name
 
 READ = 65536  # bytes of output; what is beyond is thrown away
-MOST_METRICS = 64  # of one check
 LARGEST = 1e300
-UNIT_LENGTH = 16
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
 _STATES = {OK: True, WARNING: True, CRITICAL: False, UNKNOWN: None}
 _LABEL_IN_QUOTES = re.compile(r"(?:[^']|'')*")
@@ -36,7 +34,7 @@ _SCALES: Dict[str, Tuple[str, float]] = {
 
 
 class PluginOutput(NamedTuple):
-    """`metrics` and `units` by the name that conditions use after `plugin.`; seconds and bytes whatever was printed."""
+    """By the names that conditions use after `plugin.`; seconds and bytes whatever was printed."""
 
     text: str
     metrics: Dict[str, float]
@@ -44,7 +42,7 @@ class PluginOutput(NamedTuple):
 
 
 def outcome_of(exit_code: int, raw: bytes, took_ms: float) -> Outcome:
-    """What a plugin that has ended says. Any other exit code than 0 to 3 tells nothing of what was looked at."""
+    """Any other exit code than 0 to 3 tells nothing of what was looked at."""
     output = read_output(raw)
     if exit_code not in _STATES:
         told = f": {output.text}" if output.text else ""
@@ -67,7 +65,7 @@ def read_output(raw: bytes) -> PluginOutput:
 
 
 def _whole_words(raw: bytes) -> bytes:
-    """What is read of an output: a number that was cut in two would be another one."""
+    """A number that was cut in two would be another one."""
     if len(raw) <= READ:
         return raw
     end = max(raw.rfind(b" ", 0, READ), raw.rfind(b"\n", 0, READ))

@@ -1,4 +1,4 @@
-"""What an agent is asked to look at for a monitor, and what it saw, as messages have it.
+"""What an agent is asked to look at for a monitor.
 
 Must not: look (`probes`), or know a type of monitors (`monitortypes`).
 """
@@ -10,13 +10,11 @@ from typing import Annotated, Dict, Optional, Tuple
 
 from .checks import OnWire, checks_of
 from .dataclass import dataclass
-from .fields import WireField, mapping, number, text
+from .fields import WireField, mapping, text
 from .kinds import REQUIRED, Choice, Text
 from .monitortypes import TYPES, every_own
-from .plugins import MOST_METRICS, UNIT_LENGTH
-from .probes import FAMILIES, Outcome
+from .probes import FAMILIES
 from .records import Between, Most
-from .reports import Count
 from .webchecks import MOST_BODY, STATUS_RANGE
 
 Networks = Annotated[Tuple[Annotated[str, Text(0, 64)], ...], Most(1000)]
@@ -24,7 +22,7 @@ Networks = Annotated[Tuple[Annotated[str, Text(0, 64)], ...], Most(1000)]
 
 @dataclass(frozen=True)
 class ProbeAsked:
-    """What an agent is asked to look at, beside the settings that the type alone has."""
+    """Beside it goes what the type alone has."""
 
     type: Annotated[str, Choice(*(name for name, declared in TYPES.items() if declared.by_agents))]
     url: Annotated[str, Text(0, 2000)] = ""
@@ -42,31 +40,8 @@ class ProbeAsked:
 
 @dataclass(frozen=True)
 class ProbeNetworks:
-    """The networks that the server's configuration names."""
-
     allow: Networks = ()
     deny: Networks = ()
 
 
-@dataclass(frozen=True)
-class ProbeSeen:
-    """What it saw (`probes.Outcome`); `ok` null: it could not look."""
-
-    ok: Optional[bool] = None
-    response_time_ms: Count = None
-    detail: Annotated[str, Text(0, 2000)] = ""
-    phases: Annotated[Optional[Dict[str, float]], OnWire(mapping(number(0), 10))] = None
-    certificate_days: Optional[float] = None
-    protocol: Annotated[Optional[str], Text(0, 32)] = None
-    http_status: Annotated[Optional[int], Between(0, 999)] = None
-    degraded: Optional[bool] = None
-    metrics: Annotated[Optional[Dict[str, float]], OnWire(mapping(number(), MOST_METRICS))] = None
-    units: Annotated[Optional[Dict[str, str]], OnWire(mapping(text(UNIT_LENGTH), MOST_METRICS))] = None
-
-    @property
-    def outcome(self) -> Outcome:
-        return Outcome(**vars(self))
-
-
 PROBE_TARGET: Dict[str, WireField] = {**checks_of(ProbeAsked), **checks_of(every_own()), **checks_of(ProbeNetworks)}
-PROBED = checks_of(ProbeSeen)

@@ -1,7 +1,6 @@
-"""Probes that server and agents run alike: what a probe gets, what it answers, and the ones that need sockets alone.
+"""Probes that server and agents run alike, of those that need sockets alone.
 
-Each side brings a Gate of its own: it resolves names, opens sockets and knows the time. It also sends the web
-requests itself; `webchecks` judges their answers.
+Each side brings a Gate of its own, and sends the web requests itself; `webchecks` judges their answers.
 """
 
 from __future__ import annotations
@@ -11,11 +10,18 @@ import os
 import socket
 import struct
 import time
-from typing import Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
+from typing import Annotated, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 from urllib.parse import urlsplit
 
+from .checks import OnWire
+from .dataclass import dataclass
+from .fields import mapping, number, text
+from .kinds import Text
+from .records import Between
 from .typesettings import TypeSettings
 
+MOST_METRICS = 64  # of one check
+UNIT_LENGTH = 16
 FAMILIES = ("any", "ipv4", "ipv6")
 _ECHO = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}  # (request, reply)
 
@@ -25,7 +31,7 @@ class ProbeFailed(Exception):
 
 
 class CertificateRefused(ProbeFailed):
-    """The target's certificate is not trusted, or not for this host."""
+    """It is not trusted, or not for this host."""
 
 
 class ProbeUnavailable(Exception):
@@ -33,7 +39,7 @@ class ProbeUnavailable(Exception):
 
 
 class ProbeTarget(NamedTuple):
-    """Everything a probe needs to know. `timeout` bounds the whole check in seconds."""
+    """`timeout` bounds the whole check in seconds."""
 
     monitor_id: str
     type: str
@@ -55,27 +61,28 @@ GENERAL = ProbeTarget._fields[1:-2]  # what an agent is told of every target
 
 
 def of_family(addresses: List[str], family: str) -> List[str]:
-    """Those that the monitor may use; ProbeFailed when there are none."""
+    """ProbeFailed when there are none."""
     kept = [address for address in addresses if family == FAMILIES[0] or (":" in address) == (family == "ipv6")]
     if not kept:
         raise ProbeFailed(f"it has no {'IPv6' if family == 'ipv6' else 'IPv4'} address")
     return kept
 
 
-class Outcome(NamedTuple):
-    """What a probe saw. `ok` is None when it could not look at all: that is neither up nor down. `degraded`: it is up,
-    and the probe warns. `metrics` are what a plugin measured beside, and `units` theirs."""
+@dataclass(frozen=True)
+class Outcome:
+    """What a probe saw, also as agents tell it. `ok` None: it could not look at all, which is neither up nor down.
+    `degraded`: it is up, and the probe warns. `metrics` are what a plugin measured beside."""
 
-    ok: Optional[bool]
-    response_time_ms: Optional[float] = None
-    detail: str = ""
-    phases: Optional[Dict[str, float]] = None
+    ok: Optional[bool] = None
+    response_time_ms: Annotated[Optional[float], Between(0)] = None
+    detail: Annotated[str, Text(0, 2000)] = ""
+    phases: Annotated[Optional[Dict[str, float]], OnWire(mapping(number(0), 10))] = None
     certificate_days: Optional[float] = None
-    protocol: Optional[str] = None
-    http_status: Optional[int] = None
+    protocol: Annotated[Optional[str], Text(0, 32)] = None
+    http_status: Annotated[Optional[int], Between(0, 999)] = None
     degraded: Optional[bool] = None
-    metrics: Optional[Dict[str, float]] = None
-    units: Optional[Dict[str, str]] = None
+    metrics: Annotated[Optional[Dict[str, float]], OnWire(mapping(number(), MOST_METRICS))] = None
+    units: Annotated[Optional[Dict[str, str]], OnWire(mapping(text(UNIT_LENGTH), MOST_METRICS))] = None
 
 
 class Gate(Protocol):
@@ -85,13 +92,13 @@ class Gate(Protocol):
         """The time of the wall clock, in seconds."""
 
     def left(self) -> float:
-        """Seconds that the probe still has; TimeoutError when there are none."""
+        """TimeoutError when there are none."""
 
     def elapsed(self) -> float:
         """Milliseconds since the probe began."""
 
     def addresses(self, host: str) -> List[str]:
-        """The addresses of the host that may be reached; ProbeFailed when there are none."""
+        """Those that may be reached; ProbeFailed when there are none."""
 
     def open(self, address: str, kind: int, protocol: int = 0) -> socket.socket:
         """A socket of the address's family."""
@@ -100,14 +107,14 @@ class Gate(Protocol):
         """Close a socket before the probe ends."""
 
     def certificate(self, host: str, port: int, verify: bool) -> bytes:
-        """The certificate that the host shows, as DER; CertificateRefused if it is verified and not trusted."""
+        """As DER; CertificateRefused if it is verified and not trusted."""
 
 
 Probe = Callable[[ProbeTarget, Gate], Outcome]
 
 
 def guarded(check: Callable[[], Outcome], timeout: float, elapsed: Callable[[], float]) -> Outcome:
-    """One probe to its end; what went wrong is its outcome."""
+    """What went wrong is its outcome."""
     try:
         return check()
     except ProbeUnavailable as unavailable:
@@ -123,7 +130,7 @@ def guarded(check: Callable[[], Outcome], timeout: float, elapsed: Callable[[], 
 
 
 def connect(gate: Gate, addresses: List[str], port: int) -> socket.socket:
-    """A socket to the first address that answers; the last error when none does."""
+    """To the first address that answers; the last error when none does."""
     last: OSError = OSError("no address")
     for address in addresses:
         sock = gate.open(address, socket.SOCK_STREAM)
@@ -139,7 +146,7 @@ def connect(gate: Gate, addresses: List[str], port: int) -> socket.socket:
 
 
 def tcp(target: ProbeTarget, gate: Gate) -> Outcome:
-    """A connection that is accepted within the time. Nothing is sent."""
+    """Nothing is sent."""
     parts = urlsplit(target.url)
     addresses = gate.addresses(parts.hostname or "")
     named = gate.elapsed()
@@ -149,7 +156,7 @@ def tcp(target: ProbeTarget, gate: Gate) -> Outcome:
 
 
 def ping(target: ProbeTarget, gate: Gate) -> Outcome:
-    """An ICMP echo. The kernel or the random token tells our reply from others'."""
+    """The kernel or the random token tells our reply from others'."""
     address = gate.addresses(urlsplit(target.url).hostname or "")[0]
     named = gate.elapsed()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -198,8 +205,7 @@ def _checksum(data: bytes) -> int:
 
 
 def tls(target: ProbeTarget, gate: Gate) -> Outcome:
-    """A handshake, verified against the trusted authorities and the host's name, and the days that are left. The
-    certificate is read first without verification, because OpenSSL shows a refused one to nobody."""
+    """The certificate is read first without verification, because OpenSSL shows a refused one to nobody."""
     parts = urlsplit(target.url)
     host, port = parts.hostname or "", parts.port or 443
     days = days_left(gate.certificate(host, port, False), gate.now())
@@ -214,12 +220,11 @@ def tls(target: ProbeTarget, gate: Gate) -> Outcome:
 
 
 def days_left(der: bytes, now: float) -> float:
-    """Days until a certificate ends."""
     return round((not_after(der) - now) / 86400, 2)
 
 
 def not_after(der: bytes) -> float:
-    """When a certificate ends. Python tells that only of trusted ones; here the few fields before it are skipped."""
+    """Python tells that only of trusted ones; here the few fields before it are skipped."""
     _, inside, _ = _element(der, 0)
     _, position, _ = _element(der, inside)
     tag, _, end = _element(der, position)

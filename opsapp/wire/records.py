@@ -5,13 +5,9 @@
         first_s: Annotated[float, Between(0.05, 3600), FormField("First wait")] = 5
         tries: Told[int] = 0
 
-From it follow what a body may say (`DeclaredObject`: the settings, without what is read only), the value of what was
-read (`made`, `changed`), what is answered and written (`plain`, `settings_of`); `web.declared` makes its schema for
-colander and the API document, `ui.plan.shape` its inputs. A type without a mark (`bool`, `Literal`, another record)
-needs none.
-
-A view answers the record itself, or a list of them: `web.jsontext` writes it as JSON, and a page of this process gets
-it as it is (`web.derivers`).
+From it follow what a body may say (`DeclaredObject`), the value of what was read (`made`, `changed`), what is answered
+and written (`plain`, `settings_of`); `web.declared` makes its schema for colander and the API document, `ui.plan.shape`
+its inputs. A type without a mark (`bool`, `Literal`, another record) needs none.
 """
 
 from __future__ import annotations
@@ -46,8 +42,6 @@ UNIONS = (Union, getattr(types, "UnionType", Union))
 
 
 class Between(NamedTuple):
-    """A number: the lowest and the highest."""
-
     low: float | None = None
     high: float | None = None
 
@@ -72,28 +66,28 @@ Since = Annotated[float, Whole(0)]  # a time, told without fractions
 
 
 class InAnswers(NamedTuple):
-    """What an answer may have there, where that is more than a body may say. `null`: whether it may be null too."""
+    """What an answer may have there, where that is more than a body may say."""
 
     kind: JsonKind
     null: bool = False
 
 
 class SaidAs(NamedTuple):
-    """Its name where people say it, which the field cannot have: Python has that word for itself (`for`, `from`)."""
+    """Its name in JSON, where Python has that word for itself (`for`, `from`)."""
 
     name: str
 
 
 class IfSaid(NamedTuple):
-    """A setting that stays out where nobody says it: it is stored and answered only if it was said."""
+    """It is stored and answered only if it was said."""
 
 
 class Sealed(NamedTuple):
-    """A secret: it is stored sealed, and shown to nobody (`lib.addresses`)."""
+    """It is stored sealed, and shown to nobody (`lib.addresses`)."""
 
 
 class FormField(NamedTuple):
-    """How a form asks for it. `kind` and what follows are those of a page's field (`ui.plan.shape`)."""
+    """`kind` and what follows are those of a page's field (`ui.plan.shape`)."""
 
     label: str
     kind: str = "text"
@@ -122,19 +116,18 @@ def _default(field: Field[Any]) -> Any:
 
 
 def settings_in(record: Any) -> tuple[DeclaredField, ...]:
-    """What people say of it. `stays_out`: names of what stays out where it is left out, since whoever makes the record
-    knows what stands for it."""
+    """`stays_out`: names of what stays out where it is left out, since whoever makes the record knows what stands for
+    it."""
     said, unsaid = (part for part in parts_of(record) if not part.mark(ReadOnly)), getattr(record, "stays_out", ())
     return tuple(part._replace(default=LEFT_OUT) if part.name in unsaid else part for part in said)
 
 
 def sealed_in(record: Any) -> frozenset[str]:
-    """The names of its secrets."""
     return frozenset(part.name for part in settings_in(record) if part.mark(Sealed) is not None)
 
 
 class DeclaredObject(Object):
-    """A declared record as others send it: its settings. Its static method `across` says what no field shows alone."""
+    """A declared record as others send it. Its static method `across` says what no field shows alone."""
 
     def __init__(self, record: Any):
         super().__init__(record, settings_in(record))
@@ -197,13 +190,13 @@ def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
 
 
 def made(record: Callable[..., R], values: Mapping[str, Any]) -> R:
-    """The record of what was read, or is stored; what is left out has its default."""
+    """What is left out has its default."""
     return record(**_made(record, values, values))
 
 
 def extended(record: type[R], base: Any, /, **told: Any) -> R:
-    """The record that has what one has which it extends, and what is told beside. Not by its `__init__`: lists have
-    thousands, and that of a frozen dataclass takes three times as long for forty fields."""
+    """Its fields beyond those of `base` are told. Not by its `__init__`: lists have thousands, and that of a frozen
+    dataclass takes three times as long for forty fields."""
     of: Any = record
     values, whole = vars(base), object.__new__(record)
     made_of = vars(whole)
@@ -223,7 +216,6 @@ def _defaults_in(record: Any) -> dict[str, object]:
 
 
 def changed(record: R, values: Mapping[str, Any]) -> R:
-    """The record with what was read in its place."""
     return replace(record, **_made(record.__class__, values, {**vars(record), **values}))  # type: ignore[type-var]
 
 
@@ -238,19 +230,19 @@ def _made(record: Any, values: Mapping[str, Any], beside: Mapping[str, Any]) -> 
 
 @lru_cache(maxsize=None)
 def _rebuilt(record: Any) -> tuple[tuple[tuple[str, str], ...], tuple[DeclaredField, ...]]:
-    """The names of its fields, each with its attribute, and those parts that it has otherwise than they were read."""
+    """The names of its fields with their attributes, and the parts that it has otherwise than they were read."""
     parts = parts_of(record)
     names = tuple((part.name, part.attribute) for part in parts)
     return names, tuple(part for part in parts if part.kind.rebuilds)
 
 
 def plain(record: Any, of: Any = None) -> dict[str, object]:
-    """The record as JSON: what the API answers. `of`: as one of this class, which it extends."""
+    """`of`: as one of this class, which it extends."""
     return _plain(record, of or record.__class__, parts_of)
 
 
 def encodable(record: Any) -> dict[str, object]:
-    """The same for an encoder, which takes tuples: lists have thousands of records."""
+    """`plain` for an encoder, which takes tuples: lists have thousands of records."""
     writing = _writing(record.__class__, parts_of)
     return _written(record, writing, writing.encoded)
 
@@ -261,7 +253,6 @@ def settings_of(record: Any) -> dict[str, object]:
 
 
 def unsealed(record: Any) -> dict[str, object]:
-    """The settings that are stored as they are."""
     return _plain(record, record.__class__, _unsealed_in)
 
 
@@ -276,9 +267,6 @@ Rewritten = tuple[str, Callable[[Any], Any]]
 
 
 class WritePlan(NamedTuple):
-    """How a record is written: each name and its attribute, what makes JSON of those that are not JSON already, and
-    which others."""
-
     names: tuple[tuple[str, str], ...]
     rewritten: tuple[Rewritten, ...]
     encoded: tuple[Rewritten, ...]  # of these, what no encoder takes as it is

@@ -1,5 +1,5 @@
-"""What a host reports, declared once (`records`): its measurements, who it is, and what it tells of its commands and
-heals. From it follow the checks of the messages, the typed values on the service, and the API's answers.
+"""What a host reports, declared once (`records`). From it follow the checks of the messages, the typed values on the
+service, and the API's answers.
 
 A number that is None is unknown; so is what an older agent does not say. Must not: measure, or know what follows.
 """
@@ -23,7 +23,6 @@ NAMES = Text(1, 255)
 
 
 def named(kind: JsonKind, most: int) -> MapOf:
-    """Values by the name of a mount, a unit, a link, …"""
     return MapOf(DeclaredField("", kind), most, NAMES)
 
 
@@ -34,6 +33,7 @@ Bit = Annotated[int, Between(0, 1)]
 Short = Annotated[Optional[str], Text(0, 255)]
 States = Annotated[Dict[str, str], named(Text(0, 64), 4000)]
 Passed = Annotated[Dict[str, object], MapOf(DeclaredField("", Anything()))]  # JSON that is passed on
+SmallObject = Annotated[Passed, OnWire(json_object(65536))]
 Rates = Annotated[Dict[str, Dict[str, float]], named(named(Number(0), 20), 200)]
 Processes = Annotated[
     Tuple[Dict[str, object], ...],
@@ -44,7 +44,7 @@ Processes = Annotated[
 
 @dataclass(frozen=True)
 class AgentMetrics:
-    """What is shown of a host: numbers that are not known are left out."""
+    """Numbers that are not known are left out."""
 
     leaves_out_null: ClassVar[bool] = True
 
@@ -77,7 +77,7 @@ class Measurement(AgentMetrics):
 
 @dataclass(frozen=True)
 class HostProfile:
-    """Who a host says it is, in a report and in the hello of a session."""
+    """In a report, and in the hello of a session."""
 
     hostname: Annotated[str, Text(1, 253)]
     os: Annotated[str, Text(1, 255)]
@@ -91,7 +91,7 @@ class HostProfile:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended; the service's own word on it has a status and a reason."""
+    """The service's own word on it has a status and a reason."""
 
     command_id: Id
     status: Annotated[str, Choice(*RESULT_STATES)]
@@ -106,8 +106,6 @@ class CommandResult:
 
 @dataclass(frozen=True)
 class HeldCommand:
-    """A command that an agent still has."""
-
     command_id: Id
     state: Literal["running", "finished"]
 
@@ -124,7 +122,7 @@ class LocalOutcome:
     condition: Annotated[str, Text(0, 4096)] = ""
     target: Annotated[str, Text(0, 512)] = ""
     action_type: Annotated[Optional[str], Text(0, 64)] = None
-    action_params: Annotated[Passed, OnWire(json_object(65536))] = field(default_factory=dict)
+    action_params: SmallObject = field(default_factory=dict)
     escalation_step: Annotated[int, Between(0, 1000)] = 0
     escalated: bool = False  # a further step of the same heal followed, and stands for the event
     executed: bool = True  # the action was begun, and not refused before anything was done
@@ -135,21 +133,19 @@ class LocalOutcome:
     worse: Annotated[Tuple[Harm, ...], Most(MOST_HARMS)] = ()  # what it has made worse
     duration_s: Annotated[float, Between(0)] = 0
     policy_version: Whole0 = 0
-    metrics_before: Annotated[Passed, OnWire(json_object(65536))] = field(default_factory=dict)
-    metrics_after: Annotated[Passed, OnWire(json_object(65536))] = field(default_factory=dict)
+    metrics_before: SmallObject = field(default_factory=dict)
+    metrics_after: SmallObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class AgentOutcome(LocalOutcome):
-    """The same with the agent that tells of it, as it waits for healing."""
+    """As it waits for healing."""
 
     agent_id: str = ""
 
 
 @dataclass(frozen=True)
 class HostReport(Measurement, HostProfile):
-    """All that an agent says at once."""
-
     component: ClassVar[str] = "Report"
 
     reason: Optional[Reason] = None

@@ -1,5 +1,4 @@
-"""The settings that only some types of monitors have, one declared record for each type (`wire.records`). From it come
-the API's schema, the form, the checks, the message to agents and the value that a probe gets.
+"""The settings that only some types of monitors have, one declared record for each type (`wire.records`).
 
 Must not: know the types (`monitortypes`), or look at anything.
 """
@@ -125,8 +124,7 @@ class PluginSettings(TypeSettings):
 
 @dataclass(frozen=True)
 class SnmpSettings(TypeSettings):
-    """What an SNMP agent is asked for, and how it knows who asks. Monitors of other types have none of it in answers
-    and in the store: lists have thousands of them."""
+    """Monitors of other types have none of it in answers and in the store: lists have thousands of them."""
 
     snmp_oid: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""Whether a text is an address of the web that can be called at all: what service and agent take as a URL.
+"""Whether a text is an address of the web that can be called at all.
 
 Must not: resolve a name, or judge where an address leads (addresses.py).
 """
@@ -31,7 +31,7 @@ def is_host(host: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """A name of the DNS, of any language."""
+    """Of the DNS, in any language."""
     try:
         return bool(_HOST.fullmatch(name.encode("idna").decode()))
     except UnicodeError:
@@ -39,7 +39,7 @@ def is_name(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its very name: nobody else can listen in between."""
+    """By its very name: nobody else can listen in between."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
@@ -47,13 +47,12 @@ def is_loopback(host: str) -> bool:
 
 
 def is_plain_abroad(url: str) -> bool:
-    """Whether what is sent to this address crosses a network that anybody on the way can read."""
+    """Whether anybody on the way can read what is sent there."""
     parts = urlsplit(url)
     return parts.scheme == "http" and not is_loopback(parts.hostname or "")
 
 
 def web_problem(url: str, credentials: bool = True) -> Optional[str]:
-    """Why this is no http or https address, or None. Credentials within it may be unwelcome."""
     wrong = text_problem(url)
     if wrong:
         return wrong

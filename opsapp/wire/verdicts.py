@@ -1,7 +1,7 @@
 """What a series of looks at a condition after an act means: wait, verified, failed, worse, or nobody can say.
 
-Server and agent decide with this one module, and so are both arms of a trial judged. Pure: times are numbers of one
-clock, whichever the caller has. Must not: measure, wait, or undo anything.
+Both arms of a trial are judged with it too. Pure: times are numbers of one clock, whichever the caller has.
+Must not: measure, wait, or undo anything.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ WAIT, VERIFIED, FAILED, WORSE, INCONCLUSIVE = "wait", "verified", "failed", "wor
 
 
 class ProofWindow(NamedTuple):
-    """From when on looks count, and when it is over: the settle time after the act, and the time-out after that."""
+    """The settle time after the act, and the time-out after that."""
 
     earliest: float
     latest: float
 
 
 class ConditionLook(NamedTuple):
-    """A condition looked at. A verdict of None is unknown; `measured_at`: the oldest reading that it needed."""
+    """A verdict of None is unknown; `measured_at`: the oldest reading that it needed."""
 
     verdict: Optional[bool]
     measured_at: Optional[float]
 
 
 class LooksSeen(NamedTuple):
-    """What the looks so far have seen: all that has to be kept between two of them."""
+    """All that has to be kept between two looks."""
 
     newest: Optional[float] = None  # when the newest measurement that counts was made
     well_since: Optional[float] = None  # when the first of those in a row was made that found the condition false
@@ -81,11 +81,8 @@ class Harm:
 def judge(
     seen: LooksSeen, look: ConditionLook, window: ProofWindow, now: float, worse: Sequence[Harm] = ()
 ) -> HealJudgement:
-    """What is known by now. `worse` is what has become worse since the act.
-
-    Only what was measured within the window counts. Failed it is at the end of the window, and not before; unknown is
-    never verified.
-    """
+    """Only what was measured within the window counts. Failed it is at the end of the window, and not before; unknown
+    is never verified."""
     fresh = look.measured_at is not None and look.measured_at >= window.earliest
     if fresh:
         seen = _looked(seen, look)
@@ -106,7 +103,7 @@ def _told(worse: Sequence[Harm]) -> str:
 
 
 def came_back(at: float, over_at: Optional[float]) -> bool:
-    """Whether a condition that holds since `at` comes and goes: it was known to be over shortly before."""
+    """It holds since `at`, and was known to be over shortly before."""
     return over_at is not None and 0 <= at - over_at < FLAPS_WITHIN_S
 
 

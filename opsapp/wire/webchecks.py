@@ -1,4 +1,4 @@
-"""How answers of the web are judged, by server and agents alike: status, body, redirects. Must not: send anything."""
+"""How answers of the web are judged, by server and agents alike. Must not: send anything."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator
 
 
 def ranges_problem(ranges: Tuple[str, ...]) -> Optional[str]:
-    """What is wrong with a list of accepted statuses, or nothing."""
     wrong = [text for text in ranges if not _lowest(text) <= _highest(text)]
     return f"{wrong[0]} ends before it begins" if wrong else None
 
@@ -38,7 +37,6 @@ def _highest(text: str) -> int:
 
 
 def status_problem(status: int, expected: Optional[int], accepted: Tuple[str, ...] = ()) -> str:
-    """What is wrong with a status, or nothing."""
     if accepted:
         fits = any(_lowest(text) <= status <= _highest(text) for text in accepted)
         return "" if fits else f"HTTP {status}, expected {', '.join(accepted)}"
@@ -83,16 +81,13 @@ def compares(comparison: str, value: Any, expected: Any) -> bool:
 
 
 class NextRequest(NamedTuple):
-    """How a request goes on after a redirect."""
-
     method: str
     headers: Dict[str, str]
     keeps_body: bool
 
 
 def after_redirect(status: int, method: str, headers: Dict[str, str], first: str, after: str) -> NextRequest:
-    """How a request to the URL `first` goes on at `after`. A form that was sent is not sent again; headers stay with
-    the origin that they were written for."""
+    """A form that was sent is not sent again; headers stay with the origin that they were written for."""
     names = {name.lower() for name in headers}
     dropped = set() if _same_origin(first, after) else names - _PUBLIC_HEADERS
     becomes_get = status == 303 or (status in (301, 302) and method == "POST")
@@ -104,7 +99,7 @@ def after_redirect(status: int, method: str, headers: Dict[str, str], first: str
 
 
 def _same_origin(first: str, after: str) -> bool:
-    """Scheme, host and port; a host that leads to its own https has the same secrets, better protected."""
+    """A host that leads to its own https has the same secrets, better protected."""
     try:
         before, then = _origin(first), _origin(after)
     except ValueError:  # it names no port: there is nothing to be asked there

@@ -1,5 +1,7 @@
 """Which machine an agent is on, what its clock shows, whose results count. The agent here is a client with a key."""
 
+from dataclasses import replace
+
 import pytest
 
 from opsapp.agents.engine import give_policies, silences_of, terms_of
@@ -22,7 +24,7 @@ def box(service):
 
 def give(service, box, **more):
     expires_at = service.clock.now() + 86400
-    service.node.transact(lambda root: give_policies(root, box.id, TERMS._replace(**more), expires_at=expires_at))
+    service.node.transact(lambda root: give_policies(root, box.id, replace(TERMS, **more), expires_at=expires_at))
 
 
 @pytest.mark.shared

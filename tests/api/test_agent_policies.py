@@ -1,5 +1,7 @@
 """What agents may heal alone, on its way to them by polling. The session's way is in tests/system."""
 
+from dataclasses import replace
+
 import pytest
 
 from opsapp.agents.engine import give_policies, policies_of
@@ -33,8 +35,8 @@ def test_an_agent_gets_what_is_newer_than_what_it_holds(service, box):
     assert "policies" not in box.report()  # it does not say that it holds any: an agent of before
     answer = box.report(policy_version=0, features=[BY_KEY])
     bundle = check_bundle(**answer["policies"], secret=secret_of(box.key), agent_id=box.id)
-    assert (answer["policy_version"], bundle.version, bundle.terms.budget) == (1, 1, 3)
-    assert [policy.rule_id for policy in bundle.terms.policies] == ["nginx"]
+    assert (answer["policy_version"], bundle.version, bundle.budget) == (1, 1, 3)
+    assert [policy.rule_id for policy in bundle.policies] == ["nginx"]
     assert "policies" not in box.report(policy_version=1)
 
 
@@ -86,7 +88,7 @@ def test_what_the_store_holds_signs_for_agents_of_before_only(service, box):
 @pytest.mark.shared
 def test_what_the_agent_would_refuse_is_not_given(service, box):
     with pytest.raises(Invalid):
-        give(service, box, RULE._replace(steps=(PolicyStep("host_reboot"),)))
+        give(service, box, replace(RULE, steps=(PolicyStep("host_reboot"),)))
     assert service.read(lambda root: policies_of(root, box.id)) is None
 
 

@@ -1,5 +1,7 @@
 """Monitors of the type `plugin`: what they need, who may write their command, and who sees its arguments."""
 
+from dataclasses import replace
+
 import pytest
 
 from opsapp.agents.engine import lifecycle
@@ -225,7 +227,7 @@ def numbers(service, monitor_id):
 def test_their_history_is_kept_and_goes_with_the_command_or_the_monitor(service, hosts, lookout):
     monitor_id = made(service, hosts, retries=0)
     one = f"{PATH}/{monitor_id}"
-    checked(lookout, monitor_id, OK, OK._replace(metrics={"load1": 0.6}))
+    checked(lookout, monitor_id, OK, replace(OK, metrics={"load1": 0.6}))
     points = service.vera.get(f"{one}/metrics?range_h=1&resolution=3600").json
     assert points[-1]["metrics"]["free"] == 3e6
     assert 0.4 <= points[-1]["metrics"]["load1"] <= 0.6
@@ -237,7 +239,7 @@ def test_their_history_is_kept_and_goes_with_the_command_or_the_monitor(service,
     lookout.tick()
     assert service.vera.get(one).json["metrics"] == {}
     assert numbers(service, monitor_id) == {}
-    checked(lookout, monitor_id, OK._replace(metrics={"load1": 1.0}, units={"load1": "x"}))
+    checked(lookout, monitor_id, replace(OK, metrics={"load1": 1.0}, units={"load1": "x"}))
     again = numbers(service, monitor_id)
     assert again["load1"] not in first.values()
     assert service.vera.get(one).json["metrics"]["load1"]["unit"] == "x"
@@ -251,11 +253,11 @@ def test_their_history_is_kept_and_goes_with_the_command_or_the_monitor(service,
 def test_labels_that_always_differ_fill_nothing(service, hosts, lookout):
     monitor_id = made(service, hosts, retries=0)
     for n in range(6):
-        checked(lookout, monitor_id, OK._replace(metrics={f"m{n}-{each}": 1.0 for each in range(60)}, units=None))
+        checked(lookout, monitor_id, replace(OK, metrics={f"m{n}-{each}": 1.0 for each in range(60)}, units=None))
     assert len(numbers(service, monitor_id)) == 60
     assert service.node.series.live.names(f"monitor:{monitor_id}") < 260
     many = {f"{n}": 1.0 for n in range(99)} | {"..": 1.0, "a b": 2.0}
-    checked(lookout, monitor_id, OK._replace(metrics=many, units=None))
+    checked(lookout, monitor_id, replace(OK, metrics=many, units=None))
     assert len(numbers(service, monitor_id)) == 64
 
 
@@ -270,11 +272,11 @@ def test_a_store_that_is_away_costs_the_history_of_a_check_and_no_check(service,
         return transact(fn, *values)
 
     monkeypatch.setattr(service.node, "transact", away)
-    checked(lookout, monitor_id, OK._replace(metrics={"new": 1.0}, units=None))
+    checked(lookout, monitor_id, replace(OK, metrics={"new": 1.0}, units=None))
     assert "metrics have no series yet" in caplog.text
     assert service.vera.get(f"{PATH}/{monitor_id}").json["metrics"]["new"]["value"] == 1.0
     monkeypatch.undo()
-    checked(lookout, monitor_id, OK._replace(metrics={"new": 2.0}, units=None))
+    checked(lookout, monitor_id, replace(OK, metrics={"new": 2.0}, units=None))
     assert "new" in numbers(service, monitor_id)
 
 
@@ -338,7 +340,7 @@ def test_the_page_shows_what_it_says_and_measures_and_viewers_no_argument(servic
     values = {"a": 2.5, "b": 12.0, "c": 99.0, "d": 3e9, "e": 7.0, "f": 1.5}
     units = {"a": "s", "b": "s", "c": "%", "d": "B", "e": "c", "f": "W"}
     checked(
-        lookout, monitor_id, OK._replace(metrics=values, units=units), OK._replace(metrics={"a": 1.0}, units={"a": "s"})
+        lookout, monitor_id, replace(OK, metrics=values, units=units), replace(OK, metrics={"a": 1.0}, units={"a": "s"})
     )
     page = service.browser("vera").get(f"/monitors/{monitor_id}").html
     shown = page.select_one("#plugin")
@@ -352,7 +354,7 @@ def test_the_page_shows_what_it_says_and_measures_and_viewers_no_argument(servic
 
 
 def test_a_check_that_is_tried_in_the_form_shows_what_was_measured(service, hosts, lookout):
-    lookout.checker.measuring.measure = lambda entry: OK._replace(degraded=True)
+    lookout.checker.measuring.measure = lambda entry: replace(OK, degraded=True)
     form = form_of(service.browser("ada"), "/monitors/new?type=plugin")
     form["name"], form["agent_id"], form["command"] = "Load", hosts[0], "/usr/lib/nagios/plugins/check_load"
     tried = form.submit("act", value="try", status=200).html.select_one("#tried").text

@@ -101,7 +101,7 @@ class Alone:
         """What each may do within an hour: of the hosts that hold policies which have not expired."""
         now = self.here.clock.now()
         held = (bundle for bundle in self.holds.values() if bundle is not None and bundle.expires_at > now)
-        return sorted((bundle.terms.budget for bundle in held if bundle.terms.policies), reverse=True)
+        return sorted((bundle.budget for bundle in held if bundle.policies), reverse=True)
 
 
 @pytest.fixture

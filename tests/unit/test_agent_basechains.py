@@ -1,6 +1,7 @@
 """What may still drop what a firewall rule accepts: judged from what nft and the old iptables say of a host."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_an_nft_that_does_not_say_is_no_empty_host(tmp_path, monkeypatch, script
     ],
 )
 def test_chains_that_could_drop_it(source, direction, there, wanted):
-    assert droppers(RULE._replace(source=source, direction=direction), [there]) == [there] * wanted
+    assert droppers(replace(RULE, source=source, direction=direction), [there]) == [there] * wanted
 
 
 @pytest.mark.parametrize(

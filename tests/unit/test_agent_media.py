@@ -3,6 +3,7 @@
 import http.server
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -112,5 +113,5 @@ def test_a_server_that_is_away_and_a_key_that_is_gone(bench, media, tmp_path):
     (tmp_path / "key").unlink()
     assert here.execute("media_library_scan", instance_id="tv").ran.reason == "the key of tv cannot be read"
     (tmp_path / "key").write_text("sesame")
-    here.config.instances["tv"] = here.config.instances["tv"]._replace(url="http://127.0.0.1:1")
+    here.config.instances["tv"] = replace(here.config.instances["tv"], url="http://127.0.0.1:1")
     assert here.execute("media_library_scan", instance_id="tv").ran.reason.startswith("tv cannot be reached")

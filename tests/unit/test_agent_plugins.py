@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +13,9 @@ from opsapp.agent.probing.probesunderway import Probing, gate_of, look, message_
 from opsapp.agent.processes import signal_group, start_time
 from opsapp.agent.tails import end_left
 from opsapp.wire import probemessages
+from opsapp.wire.checks import checks_of
 from opsapp.wire.fields import record
-from opsapp.wire.probes import ProbeUnavailable
+from opsapp.wire.probes import Outcome, ProbeUnavailable
 from opsapp.wire.records import plain
 from tests.support import plugins
 from tests.support.plugins import write_plugin
@@ -190,7 +192,7 @@ def test_a_stop_ends_what_runs_and_begins_nothing_more(place):
     assert [(outcome.ok, outcome.detail) for outcome in outcomes] == [
         (None, "the plugin did not run to its end: ended by signal 9")
     ]
-    assert seen(place, path, running=running) == outcomes[0]._replace(detail="the agent stops", response_time_ms=None)
+    assert seen(place, path, running=running) == replace(outcomes[0], detail="the agent stops", response_time_ms=None)
 
 
 def test_what_a_killed_agent_left_is_ended_by_the_next(place):
@@ -221,13 +223,13 @@ def test_the_answer_comes_in_time_and_fits_into_its_message(place, monkeypatch):
     until(is_over.is_set, what="the plugin's end")
     ((was_over, answer),) = answers
     assert not was_over
-    assert record(json.loads(answer)["outcome"], probemessages.PROBED)["ok"] is False
+    assert record(json.loads(answer)["outcome"], checks_of(Outcome))["ok"] is False
 
 
 def test_what_cannot_be_printed_does_not_silence_the_answer(place):
     path = write_plugin(place, "check_nul", r"printf 'OK\000 fine | a\000=1m\000s\n'")
     told = json.loads(json.dumps(plain(message_of(seen(place, path)))))
-    assert record(told, probemessages.PROBED)["detail"] == "OK  fine"
+    assert record(told, checks_of(Outcome))["detail"] == "OK  fine"
     assert (told["metrics"], told["units"]) == ({"a_": 0.001}, {"a_": "s"})
 
 

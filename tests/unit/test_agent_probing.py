@@ -14,6 +14,7 @@ from opsapp.agent.probing import gate
 from opsapp.agent.probing.plugins import PluginRunner
 from opsapp.agent.probing.probesunderway import MOST, SLACK_S, Probing, gate_of, look, message_of, target_of
 from opsapp.wire import probemessages, probes
+from opsapp.wire.checks import checks_of
 from opsapp.wire.fields import record
 from opsapp.wire.records import plain
 from tests.support.certificates import Authority
@@ -34,7 +35,7 @@ def asked(kind, url, **more):
 def seen(kind, url, **more):
     target = asked(kind, url, **more)
     found = look(target_of(target), gate_of(target), None)
-    return record(plain(message_of(found)), probemessages.PROBED)  # it fits into its message
+    return record(plain(message_of(found)), checks_of(probes.Outcome))  # it fits into its message
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 from opsapp.agent import commands, unittimes
 from opsapp.agent.unittimes import UnitPatience
 from opsapp.healing.engine import commands as sent
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.commands import check_params, read_params
 from tests.support.fake_tools import Bench, Known, Task
@@ -26,7 +27,7 @@ def said(times, needs="Requires=system.slice"):
 
 def waited(tmp_path, monkeypatch, times, action="restart_service", **more):
     Bench(tmp_path, monkeypatch, {"systemctl": said(times, **more)})
-    return unittimes.for_action(ACTIONS[action], {"service": "web.service"})
+    return unittimes.for_action(ACTIONS[action], HealParams(service="web.service"))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_what_a_unit_requires_is_restarted_before_it(tmp_path, monkeypatch):
 
 def test_other_actions_have_their_own_time(tmp_path, monkeypatch):
     bench = Bench(tmp_path, monkeypatch, {"systemctl": said(SLOW)})
-    assert unittimes.for_action(ACTIONS["container_image_pull"], {"container": "web"}) == UnitPatience(600)
+    assert unittimes.for_action(ACTIONS["container_image_pull"], HealParams(container="web")) == UnitPatience(600)
     assert bench.calls() == []
 
 

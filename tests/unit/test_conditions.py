@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.wire import conditions, conditiontree, readings, restarts
+from opsapp.wire import conditions, conditiontree, readings
 from opsapp.wire.conditions import ConditionError, parse, without_event
 from opsapp.wire.readings import fresh, key_of, split
 
@@ -273,13 +273,13 @@ def test_any_text_is_read_or_refused_with_a_position(text):
     assert 0 <= position <= len(text)
 
 
-@pytest.mark.parametrize("module", [conditions, conditiontree, readings, restarts])
+@pytest.mark.parametrize("module", [conditions, conditiontree, readings])
 def test_the_module_needs_the_standard_library_only_and_no_eval(module):
     tree = ast.parse(pathlib.Path(module.__file__).read_text(), feature_version=(3, 9))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level}
     siblings = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level}
-    assert siblings <= {"conditiontree", "readings", "reports", "restarts"}
+    assert siblings <= {"conditiontree", "readings", "reports"}
     assert imported
     assert {name.split(".")[0] for name in imported} <= set(sys.stdlib_module_names)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}

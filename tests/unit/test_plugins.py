@@ -4,10 +4,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from opsapp.wire import plugins, probemessages
+from opsapp.wire import plugins
+from opsapp.wire.checks import checks_of
 from opsapp.wire.conditions import parse
 from opsapp.wire.fields import record
-from opsapp.wire.plugins import MOST_METRICS, READ, outcome_of, read_output
+from opsapp.wire.plugins import READ, outcome_of, read_output
+from opsapp.wire.probes import MOST_METRICS, Outcome
 from opsapp.wire.readings import NAME_LENGTH, PLUGIN, metric_name
 
 
@@ -94,7 +96,7 @@ def test_a_long_output_is_gone_through_once(monkeypatch, data):
 @example(b"|a=" + b"1" * 60_000 + b"x1")
 def test_any_output_is_read_and_fits_into_its_message(raw):
     outcome = outcome_of(0, raw, 1.0)
-    told = record({"metrics": outcome.metrics, "units": outcome.units}, probemessages.PROBED)
+    told = record({"metrics": outcome.metrics, "units": outcome.units}, checks_of(Outcome))
     assert (told["metrics"], told["units"]) == (outcome.metrics, outcome.units)
     for name in outcome.metrics or ():
         assert parse(f"{PLUGIN}{name} > 1").names == (f"{PLUGIN}{name}",)

@@ -13,7 +13,7 @@ from opsapp.wire.probes import FAMILIES, CertificateRefused, ProbeFailed, connec
 
 
 class SocketGate:
-    """A `Gate` over blocking sockets. `end` may be called from another thread: what blocks on a socket then returns."""
+    """`end` may be called from another thread: what blocks on a socket then returns."""
 
     def __init__(self, timeout: float, policy: AddressPolicy, family: str = FAMILIES[0]):
         self.started = time.monotonic()
@@ -58,7 +58,6 @@ class SocketGate:
         return shown_certificate(self.secure(connect(self, self.addresses(host), port), host, verify=verify))
 
     def secure(self, sock: socket.socket, host: str, *, verify: bool) -> Any:
-        """The socket with TLS on it."""
         import ssl
 
         context = tls_context()
@@ -101,7 +100,6 @@ class SocketGate:
 
 
 def shown_certificate(wrapped: Any) -> bytes:
-    """The certificate of the other end of a TLS socket."""
     der = wrapped.getpeercert(binary_form=True)
     if not der:
         raise ProbeFailed("no certificate was shown")

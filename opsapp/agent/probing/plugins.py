@@ -1,8 +1,7 @@
 """Monitoring plugins that the server asks for: only what stands below a directory of `plugin_dirs`, in a safe place.
 
-A plugin runs as the agent does, in a process group of its own: when it has ended, whatever is left of the group or has
-left it is killed, and so is what a killed agent left, by the next one. Must not: read what a plugin says
-(`wire.plugins`).
+When a plugin has ended, what is left of its process group or has left it is killed, and so is what a killed agent
+left, by the next one. Must not: read what a plugin says (`wire.plugins`).
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class PluginRunner:
         return outcome_of(ran.exit_code, ran.output, gate.elapsed())
 
     def place_of(self, program: str) -> str:
-        """Where the program stands, its name kept: some plugins are one file that goes by the name it is called by."""
+        """Its name is kept: some plugins are one file that goes by the name it is called by."""
         if not self._directories:
             raise ProbeUnavailable("this agent runs no plugins: its configuration has no plugin_dirs")
         directory, name = os.path.split(program)
@@ -71,7 +70,7 @@ class PluginRunner:
         return place
 
     def _root_of(self, path: str) -> str:
-        """The directory of `plugin_dirs` that it is below; "" where there is none."""
+        """ "" where it is below no directory of `plugin_dirs`."""
         roots = (os.path.realpath(directory) for directory in self._directories)
         return next((root for root in roots if path.startswith(root.rstrip("/") + "/")), "")
 
@@ -80,7 +79,7 @@ class PluginRunner:
             raise ProbeUnavailable("the agent runs only plugins below its plugin_dirs")
 
     def _above(self, path: str) -> List[str]:
-        """The directories from its own up to the one of `plugin_dirs`."""
+        """Up to the one of `plugin_dirs`."""
         root, directories = self._root_of(path), [os.path.dirname(path)]
         while directories[-1] != root:
             directories.append(os.path.dirname(directories[-1]))
@@ -110,7 +109,7 @@ class PluginRunner:
             self._running[mark] = group
 
     def _end(self, mark: str) -> None:
-        """What the plugin has left behind goes too. Its number is somebody else's once a process has it again."""
+        """Its number is somebody else's once a process has it again."""
         with self._lock:
             group = self._running.pop(mark, None)
             if group is not None and not start_time(group.pid):

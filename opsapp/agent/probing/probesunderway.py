@@ -1,15 +1,16 @@
-"""Probes under way: one thread looks, another one answers in time whether the first has come back or not."""
+"""One thread looks, another one answers in time whether the first has come back or not."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from typing import Callable, List
 
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.messages import Probed
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probemessages import ProbeAsked, ProbeNetworks, ProbeSeen
+from opsapp.wire.probemessages import ProbeAsked, ProbeNetworks
 from opsapp.wire.probes import GENERAL, Outcome, Probe, ProbeTarget, guarded
 from opsapp.wire.records import made
 from opsapp.wire.reports import Passed
@@ -56,7 +57,7 @@ class Probing:
 
 
 def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
-    """One probe to its end; what went wrong is its outcome. `plugin` looks at what is on this host."""
+    """`plugin` looks at what is on this host."""
     declared = TYPES[target.type]
     probe = declared.probe or (plugin if declared.on_host else web.probe)
     try:
@@ -80,7 +81,7 @@ def gate_of(asked: Passed) -> SocketGate:
     return SocketGate(general.timeout, AddressPolicy(networks.allow, networks.deny), general.ip_family)
 
 
-def message_of(outcome: Outcome) -> ProbeSeen:
+def message_of(outcome: Outcome) -> Outcome:
     """Targets have a say in the detail: the message would be refused if it held what cannot be printed."""
     plain = "".join(char if char.isprintable() else " " for char in outcome.detail[:500]).strip()
-    return ProbeSeen(*outcome._replace(detail=plain))
+    return replace(outcome, detail=plain)

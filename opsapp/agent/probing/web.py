@@ -22,7 +22,7 @@ PLAIN = "/?&=%:@!$'()*+,;~[]-._"
 
 
 class LastAnswer(NamedTuple):
-    """The answer that no redirect follows; `cut`: its body is longer than what was read."""
+    """`cut`: its body is longer than what was read."""
 
     status: int
     location: str

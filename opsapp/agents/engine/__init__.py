@@ -1,9 +1,7 @@
-"""What agents do, and what other rooms call: commands, hosts, reports.
+"""What other rooms call.
 
-Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `changed_since`, `command_of`, `answer_of`,
-`hosts`, `host_of`, `host_ids`, `standing_of_hosts`, `take_outcomes`, `give_policies`, `policies_of`, `terms_of`,
-`silences_of`.
-On the hub: `request_report`, `request_probe`, `presence`, `outputs_of(node).watch`, `executor_of(node).run`.
+Inside a transaction: commands, hosts, policies, outcomes. On the hub: `request_report`, `request_probe`, `presence`,
+`outputs_of(node).watch`, `executor_of(node).run`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
 
@@ -18,12 +16,12 @@ from .commands import (
     recall_command,
     send_command,
 )
+from .directory import seen_agents
 from .executor import ExecutorProcess, executor_history, executor_of, executor_trouble, needs_admin, require_author
 from .executor_standing import not_held
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
-from .reach import seen_agents
 from .records import HostFacts, HostsStanding, SilentHost, host_ids, host_of, hosts, presence, standing_of_hosts
 from .reports import silences_of
 from .sessions import request_probe, request_report

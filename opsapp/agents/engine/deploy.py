@@ -48,8 +48,6 @@ TOLD = 600  # characters of what a failing step wrote
 
 
 class Target(NamedTuple):
-    """Where to, as whom, and how the host is known."""
-
     host: str
     user: str
     port: int
@@ -59,7 +57,7 @@ class Target(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Which machine it is, as its agent says it; empty when the host does not know."""
+    """As its agent says it; empty when the host does not know."""
 
     machine_id: str
     hostname: str
@@ -94,7 +92,7 @@ class NamedKeyPolicy(paramiko.MissingHostKeyPolicy):
 
 
 def names(given: str, key: paramiko.PKey) -> bool:
-    """Whether a fingerprint or a public key line means this key."""
+    """A fingerprint or a public key line."""
     if given.startswith("SHA256:"):
         return given.rstrip("=") == fingerprint(key)
     parts = given.split()
@@ -102,15 +100,13 @@ def names(given: str, key: paramiko.PKey) -> bool:
 
 
 class DeployHost:
-    """An open connection to the host."""
-
     def __init__(self, target: Target, connection: Any):
         self.target = target
         self._connection = connection
         self._sudo = ""
 
     def run(self, step: str, command: str, timeout: int = SHORT_S) -> str:
-        """What it wrote; the step's failure unless it ended with 0. The far side ends it too when its time is up."""
+        """The step's failure unless it ended with 0. The far side ends it too when its time is up."""
         bounded = f"timeout -k 5 {timeout} sh -c {shlex.quote(command)}"
         try:
             result = self._connection.run(
@@ -209,7 +205,7 @@ def remember(target: Target, key: paramiko.PKey) -> None:
 
 
 def identify(target: Target) -> Machine:
-    """Which machine is there. Blocks; for a lane."""
+    """Blocks; for a lane."""
     with connected(target) as host:
         host.become_root()
         lines = [line.strip() for line in host.run("login", MACHINE).splitlines()]
@@ -220,7 +216,7 @@ def identify(target: Target) -> Machine:
 def deploy(
     target: Target, server: str, agent_id: str, key: str, run_as: str, *, allow_plain_http: bool = False
 ) -> None:
-    """Install and start the agent on the host, or say which step failed. Blocks; for a lane."""
+    """Blocks; for a lane."""
     with connected(target) as host:
         host.become_root()
         host.run("python", PYTHON)

@@ -13,9 +13,10 @@ from opsapp.agents.logic import usable_tools
 from opsapp.agents.resources import Agent, AgentState, agents_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event, emit
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import Projection
 from opsapp.tree.damage import load
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 
 KEY = "opsapp.agents.directory"
@@ -23,7 +24,7 @@ CHANGED = "_agent_changed"  # kept from /api/stream: an agent's record is not wh
 
 
 class AgentFacts(NamedTuple):
-    """One agent's record. Its `last_seen` is the store's; memory may know better."""
+    """`last_seen` is the store's; memory may know better."""
 
     id: str
     label: str
@@ -78,21 +79,20 @@ class Directory(Projection[AgentFacts]):
         self.on_change: Callable[[str, AgentFacts | None], None] = lambda agent_id, facts: None
 
     def all(self, root: Root) -> list[AgentFacts]:
-        """Every agent as the transaction behind `root` sees it, or newer; as it was read last where it has written."""
+        """As the transaction behind `root` sees them, or newer; as they were read last where it has written."""
         self.catch_up(root)
         return self.all_known()
 
     def get(self, root: Root, agent_id: str) -> AgentFacts | None:
-        """One of them, in the same way."""
         self.catch_up(root)
         return self._facts.get(agent_id)
 
     def all_known(self) -> list[AgentFacts]:
-        """Every agent as it was read last; costs nothing."""
+        """As they were read last; costs nothing."""
         return list(self._facts.values())
 
     def shares_name(self, facts: AgentFacts) -> bool:
-        """Whether another agent goes by its hostname: reports it too, or has it as its label or its id."""
+        """Whether another agent reports its hostname too, or has it as its label or its id."""
         name = facts.hostname
         others = {name} & self._facts.keys() | self._hosts.get(name, set()) | self._labels.get(name, set())
         return bool(name and others - {facts.id})
@@ -111,7 +111,7 @@ class Directory(Projection[AgentFacts]):
         return tuple(self._facts)
 
     def known_facts(self, agent_id: str) -> AgentFacts | None:
-        """One of them as it was read last."""
+        """As it was read last."""
         return self._facts.get(agent_id)
 
     def silent_at(self, agent_id: str) -> float | None:
@@ -169,3 +169,18 @@ def lives_elsewhere(node: Node, state: AgentState | AgentFacts) -> bool:
 def touched(root: Root, agent_id: str, **more: Any) -> None:
     """In the transaction that changes an agent's record: every node reads it again. `more` is for listeners."""
     emit(root, CHANGED, {"agent_id": agent_id, **more})
+
+
+# ---- which tags hosts have, for what teams may see (`web.sight`); what hangs below a host has the same
+def tags_of_agent(agent: Agent) -> Collection[str]:
+    return agent.tags
+
+
+def tags_of_event(node: Node, event: Event) -> Collection[str]:
+    facts = directory_of(node).known_facts(event.data.get("agent_id", ""))
+    return () if facts is None else facts.tags
+
+
+def seen_agents(root: Root, sight: Sight) -> Collection[str]:
+    """From memory."""
+    return {facts.id for facts in directory_of(node_of(root)).all(root) if sight.sees(facts.tags)}

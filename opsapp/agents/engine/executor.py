@@ -1,8 +1,8 @@
 """The executor: the one child process in which everything runs that the service does on its own machine.
 
 It has the agent's code (`opsapp.agent.embedded`) behind a socket pair, none of the service's environment, and where the
-configuration names a user, none of its files. Supervised: it is started again when it ends or hangs, and what it had
-under way is lost, never repeated. On the hub.
+configuration names a user, none of its files. It is started again when it ends or hangs, and what it had under way is
+lost, never repeated. On the hub.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def executor_of(node: Node) -> ExecutorProcess:
 
 
 def executor_trouble(node: Node) -> str | None:
-    """Why nothing can run on this node's own machine, where it has an executor; see `ExecutorProcess.trouble`."""
+    """See `ExecutorProcess.trouble`."""
     return node.registry[KEY].trouble() if KEY in node.registry else None
 
 
 def held_of_runs(node: Node) -> frozenset[str] | None:
-    """What scripts here cannot do to each other and the executor, as it says it; None where nobody knows yet."""
+    """What scripts here cannot do to each other and the executor; None where nobody knows yet."""
     return node.registry[KEY].holds if KEY in node.registry else None
 
 
@@ -105,7 +105,7 @@ class SharesUser(Forbidden):
 
 
 class _Command:
-    """One command on its way: what the executor says of it, for the greenlet that waits."""
+    """What the executor says of it, for the greenlet that waits."""
 
     def __init__(self) -> None:
         self.said: SimpleQueue[Word] = SimpleQueue()
@@ -210,7 +210,6 @@ class ExecutorProcess:
         return f"the executor ended {ago:.0f} s ago and was started again: {why}" if told else None
 
     def _read(self) -> None:
-        """Everything that it says, until it is gone."""
         try:
             while True:
                 (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
@@ -253,7 +252,7 @@ class ExecutorProcess:
         self._not_before = now + (min(LONGEST_WAIT_S, 0.5 * 2**self._failures) if self._failures else 0.0)
 
     def _reap(self) -> int | None:
-        """Its end has closed, or ours: it ends by itself, and is killed when it does not. Its exit code."""
+        """The socket is closed: it ends by itself, and is killed when it does not. Its exit code."""
         child = self._launched.child if self._launched else None
         if child is None:
             return None
@@ -309,8 +308,7 @@ class ExecutorProcess:
         on_start: Callable[[], None] = lambda: None,
         on_output: Callable[[str], None] = lambda text: None,
     ) -> CommandResult:
-        """Have a program run, and wait for its end. It begins at most once: where nobody can tell how far it came, it
-        is `lost`."""
+        """It begins at most once: where nobody can tell how far it came, it is `lost`."""
         command = self._commands[command_id] = _Command()
         try:
             checked: ProgramCommand = read_params("program", params)
@@ -340,7 +338,7 @@ class ExecutorProcess:
             del self._commands[command_id]
 
     def _next_word(self, command: _Command, overdue_at: float) -> Word | None:
-        """What is said of it next. An executor that is silent holds nothing beyond the command's own time-out: None."""
+        """An executor that is silent holds nothing beyond the command's own time-out: None."""
         while True:
             now = self._node.clock.monotonic()
             try:

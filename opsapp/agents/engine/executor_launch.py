@@ -1,4 +1,4 @@
-"""How the executor is started: as which user, with which code, in which directory. See `executor`.
+"""How the executor is started: as which user, with which code, in which directory.
 
 Under another user it gets the agent program as a file in memory, because that user may be unable to read this
 installation. In native threads: it makes directories and processes. Must not: talk to the executor.
@@ -37,7 +37,7 @@ class NoExecutor(Unavailable):
 
 
 class ExecutorUser(NamedTuple):
-    """As whom the executor runs; `shared`: as the service itself. Decided once, when the process starts."""
+    """`shared`: as the service itself. Decided once, when the process starts."""
 
     name: str
     uid: int
@@ -51,7 +51,6 @@ class Launched(NamedTuple):
 
 
 def whose(settings: ExecutorSettings) -> ExecutorUser:
-    """By the section `executor` of the configuration."""
     own = os.geteuid()
     name = settings.user
     if name is None:
@@ -75,25 +74,22 @@ def user_name(uid: int) -> str:
 
 
 def place_of(data: str | None, node: str) -> Path:
-    """The executor's directory: beside the data, or for this process alone where there is none."""
+    """Beside the data, or for this process alone where there is none."""
     return Path(data) / "executor" / node if data else Path(tempfile.mkdtemp(prefix="opsapp-executor."))
 
 
 def launch(who: ExecutorUser, place: Path, settings: ExecutorSettings) -> Launched:
-    """A connected executor."""
     if who.socket:
         return Launched(_connected(who.socket), None)
     ours, theirs = socket.socketpair()
     handles = [theirs.fileno()]
-    switch: dict[str, Any] = {}
+    account = None if who.shared else _account(who.name)
     code = str(Path(__file__).resolve().parents[3])
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         remove_foreign(place, who.uid)
-        if not who.shared:
-            account = _account(who.name)
+        if account is not None:
             os.chown(place, account.pw_uid, account.pw_gid)
-            switch = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             handles.append(_code_in_memory())
             code = f"/proc/self/fd/{handles[-1]}"
         child = _started(
@@ -105,7 +101,9 @@ def launch(who: ExecutorUser, place: Path, settings: ExecutorSettings) -> Launch
             env=_environment(who),
             pass_fds=handles,
             start_new_session=True,
-            **switch,
+            user=account and account.pw_uid,
+            group=account and account.pw_gid,
+            extra_groups=None if account is None else [],
         )
     except (OSError, subprocess.SubprocessError) as problem:
         ours.close()
@@ -140,7 +138,7 @@ def _interpreters(who: ExecutorUser, given: str | None) -> Sequence[str]:
 
 
 def _started(interpreters: Sequence[str], words: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """The process, by the first interpreter that its user may run."""
+    """By the first interpreter that its user may run."""
     *others, last = interpreters
     for interpreter in others:
         try:
@@ -181,6 +179,6 @@ def _home(uid: int) -> str:
 
 
 def remove(place: Path, data: str | None) -> None:
-    """A directory that was for this process alone."""
+    """What was for this process alone."""
     if not data:
         shutil.rmtree(place, ignore_errors=True)

@@ -1,5 +1,4 @@
-"""For health and `opsapp doctor`: as whom the executor runs, and whether its runs are kept apart from each other and
-from it."""
+"""For health and `opsapp doctor`: as whom the executor runs, and whether its runs are kept apart."""
 
 from __future__ import annotations
 
@@ -30,7 +29,6 @@ def not_held(node: Node) -> list[str] | None:
 
 
 def standing(config: Configuration) -> Finding:
-    """For `opsapp doctor`: whether the executor has a user of its own, and what that means."""
     who = executor_launch.whose(config[ExecutorSettings])
     if who.shared:
         return Finding(

@@ -1,4 +1,4 @@
-"""The install script, filled in for one agent: agents/install.sh with its values."""
+"""agents/install.sh, filled in for one agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beginnings and ends: an agent that is added, its key replaced, an agent deleted. Transactions; every node is told."""
+"""An agent that is added, its key replaced, an agent deleted. Transactions; every node is told."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from .memory import memory_of
 
 
 def create(root: Root, label: str, tags: Sequence[str]) -> tuple[str, str]:
-    """A new agent's id and its key."""
     now = node_of(root).clock.now()
     agent_id, key = add_agent(root, label, tags, now)
     touched(root, agent_id)
@@ -31,8 +30,8 @@ def create(root: Root, label: str, tags: Sequence[str]) -> tuple[str, str]:
 
 
 class Enrolled(NamedTuple):
-    """An agent that is about to be installed on a host. `before`: its (label, key's digest) where the record was there
-    already; `others`: further records of the same machine."""
+    """`before`: its (label, key's digest) where the record was there already; `others`: further records of the same
+    machine."""
 
     agent_id: str
     key: str
@@ -41,8 +40,8 @@ class Enrolled(NamedTuple):
 
 
 def enrol(root: Root, label: str | None, host: str, machine_id: str, hostname: str) -> Enrolled:
-    """The record for a machine that is deployed to: the one that it has, with a new key, or a new one. Two records of
-    one machine would make its name ambiguous, and stop its heals."""
+    """The record that the machine has, with a new key, or a new one. Two records of one machine would make its name
+    ambiguous, and stop its heals."""
     present = sorted(agents_on(root, machine_id, hostname), key=lambda agent: agent.state.last_seen or 0.0)
     if not present:
         agent_id, key = create(root, label or host, [])
@@ -67,27 +66,26 @@ def give_up(root: Root, enrolled: Enrolled) -> None:
 
 
 def rotate_key(root: Root, agent: Agent) -> str:
-    """The new key. Sessions that know the old one are ended by whoever holds them."""
+    """Sessions that know the old one are ended by whoever holds them."""
     key = replace_key(root, agent)
     touched(root, agent.id, key_digest=agent.key_digest)
     return key
 
 
 def revoke_key(root: Root, agent: Agent) -> None:
-    """None counts any more, until there is a new one; a session ends as with `rotate_key`."""
+    """A session ends as with `rotate_key`."""
     resources.revoke_key(root, agent)
     touched(root, agent.id, key_digest="")
 
 
 class DeletedAgent(NamedTuple):
-    """An agent that can be put back, with the digest of the key that counted."""
+    """It can be put back, with the digest of the key that counted."""
 
     agent: Agent
     key_digest: str
 
 
 def delete(root: Root, agent: Agent) -> None:
-    """Nothing of it stays, and no session of it."""
     let_go(root, take_out(root, agent))
 
 
@@ -103,7 +101,6 @@ def put_back(root: Root, gone: DeletedAgent) -> None:
 
 
 def take_out(root: Root, agent: Agent) -> DeletedAgent:
-    """It is gone, and every session of it."""
     gone = DeletedAgent(agent, agent.key_digest)
     node, agent_id = node_of(root), agent.id
     told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}

@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
 from opsapp.agents.logic import MOST_NAMED, by_our_clock, changed_profile, kept_of, skew_of
@@ -37,11 +37,10 @@ OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
 Watcher = Callable[[Measurement, float], None]
+T = TypeVar("T")
 
 
 class Poller(NamedTuple):
-    """Who has polled last for an agent: which machine, with which key."""
-
     machine: str
     key_digest: str
     at: float
@@ -49,8 +48,6 @@ class Poller(NamedTuple):
 
 @dataclass(slots=True)
 class Heard:
-    """One agent, as this node last heard it."""
-
     at: float
     report: Measurement | None = None
     profile: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +57,6 @@ class Heard:
     ahead: deque[float] = field(default_factory=lambda: deque(maxlen=FEW_CLOCKS))  # its clock less ours, seen lately
 
     def move(self, by: float) -> None:
-        """Our clock was set by so many seconds."""
         self.at += by
         self.stored_at += by
         self.poller = None if self.poller is None else self.poller._replace(at=self.poller.at + by)
@@ -80,12 +76,12 @@ class SharedTexts:
             self._known.clear()
         return self._known.setdefault(text, text)
 
-    def shared(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def shared(self, values: Mapping[str, T]) -> dict[str, T]:
         word = self.word
         return {word(name): word(value) for name, value in values.items()}
 
     def slim(self, report: Measurement) -> Measurement:
-        """What is remembered of a report: what was measured, without what was stored elsewhere."""
+        """What was measured, without what was stored elsewhere."""
         values = {name: getattr(report, name) for name in REMEMBERED}
         return Measurement(**values | {name: self.shared(values[name]) for name in MAPPINGS})
 
@@ -131,7 +127,6 @@ class Memory:
 
     @property
     def protected(self) -> list[str]:
-        """Processes that agents must not act upon."""
         return list(self.node.config[ProtectedSettings].processes)
 
     @property
@@ -143,7 +138,7 @@ class Memory:
         return kept_of(report, self.named).values
 
     def interval_of(self, agent_id: str) -> float:
-        """How often it shall report: more often while somebody watches."""
+        """More often while somebody watches."""
         interval = min(self.interval, STREAM_S) if self._is_watched(agent_id) else self.interval
         return int(interval) if interval == int(interval) else interval
 
@@ -161,7 +156,6 @@ class Memory:
         self._watched_there[node] = (self.node.clock.monotonic(), frozenset(agent_ids))
 
     def bind(self, agent_id: str, series: Mapping[str, int]) -> None:
-        """The numbers of its series."""
         self.series[agent_id] = dict(series)
         for name, number in series.items():
             self.node.series.live.bind(number, subject(agent_id), name)
@@ -201,7 +195,7 @@ class Memory:
         return not self.kept(report).keys() <= self.series.get(agent_id, {}).keys()
 
     def observe(self, agent_id: str, report: HostReport, at: float) -> None:
-        """A report: live values, history, whoever watches. A spooled one is history alone."""
+        """A spooled one is history alone."""
         spooled = report.is_spooled
         self.taken["spooled" if spooled else "live"] += 1
         measured = min(at, report.time or 0.0) if spooled else at
@@ -215,7 +209,7 @@ class Memory:
         self.on_heard(agent_id, report)
 
     def hear(self, agent_id: str, report: Measurement, at: float) -> None:
-        """A live report, to this node or to another: what conditions see, and whoever watches. No history."""
+        """A live report, to this node or to another. No history."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
@@ -246,7 +240,7 @@ class Memory:
         return None if heard is None else skew_of(heard.ahead)
 
     def skew_with(self, agent_id: str, report: HostReport, at: float) -> float | None:
-        """The same, with a report that has just come."""
+        """With a report that has just come."""
         heard = self.heard.get(agent_id)
         fresh = [] if report.time is None or report.is_spooled else [report.time - at]
         return skew_of([*(heard.ahead if heard else ()), *fresh])
@@ -288,7 +282,7 @@ class Memory:
         return stop
 
     def last_seen(self, agent_id: str, stored: float | None) -> float | None:
-        """The latest sign of life that this node knows: its own, the store's, other nodes' by the journal."""
+        """The latest that this node knows: its own, the store's, other nodes' by the journal."""
         heard = self.heard.get(agent_id)
         # What other nodes heard comes by the journal, as these series alone; all else was heard here.
         observed = self.node.series.live.observed_at(subject(agent_id), *self.series.get(agent_id, ()))
@@ -300,7 +294,6 @@ class Memory:
         return observed if observed is not None and (newest is None or observed > newest) else newest
 
     def follow(self, agent_id: str, facts: AgentFacts | None) -> None:
-        """What was committed, here or on another node."""
         if facts is None:
             self.forget(agent_id)
         elif facts.series != self.series.get(agent_id):

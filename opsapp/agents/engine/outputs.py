@@ -1,4 +1,4 @@
-"""What running commands write, for whoever watches them on this node: memory, on the hub. The result has all of it."""
+"""What running commands write, for whoever watches them on this node: memory, on the hub."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class OutputWatchers:
         self._watchers: dict[str, list[OutputWatcher]] = {}
 
     def watch(self, command_id: str, watcher: OutputWatcher) -> Callable[[], None]:
-        """`watcher(seq, text)` for what a running command writes; the answer ends it."""
+        """`watcher(seq, text)`; the answer ends it."""
         self._watchers.setdefault(command_id, []).append(watcher)
 
         def stop() -> None:

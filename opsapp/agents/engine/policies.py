@@ -1,9 +1,8 @@
 """What agents may heal alone: a bundle per agent, kept here and signed on its way out. Transactions only.
 
-It is signed when it is sent, with a secret made from the key that the agent shows with its session or poll. The store
-has that key's digest only, so whoever reads the store cannot sign. The agent names the version that it holds in its
-hello and in its reports; whatever is newer here is sent: in the session that is open, at the next hello, or with the
-answer to a poll.
+The secret is made from the key that the agent shows with its session or poll (`wire.policies`). The agent names the
+version that it holds in its hello and in its reports; whatever is newer here is sent: in the session that is open, at
+the next hello, or with the answer to a poll.
 Must not: decide which rules a host gets.
 """
 
@@ -17,9 +16,10 @@ from opsapp.lib.ids import digest
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.fields import WireError, record
+from opsapp.wire.fields import WireError
 from opsapp.wire.messages import SignedPolicies
-from opsapp.wire.policies import BUNDLE, BY_KEY, PolicyBundle, PolicyTerms, secret_of, sign
+from opsapp.wire.policies import BY_KEY, PolicyBundle, PolicyTerms, read_bundle, secret_of, sign
+from opsapp.wire.records import made, plain
 
 from .directory import touched
 
@@ -27,13 +27,13 @@ MOST_VERSION = 2**50
 
 
 class ShownKey(NamedTuple):
-    """What is kept, in memory only, of the key that an agent shows."""
+    """Of the key itself only this is kept, in memory."""
 
     digest: str
     secret: str  # signs its policies
 
     def secret_for(self, features: Collection[str]) -> str:
-        """An agent of before knows the signature with the digest only."""
+        """An older agent knows the signature with the digest only."""
         return self.secret if BY_KEY in features else self.digest
 
 
@@ -51,9 +51,11 @@ def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: 
     Invalid when the agent would refuse them."""
     agent = find_agent(root, agent_id)
     version = version_of(agent) + 1
-    bundle = PolicyBundle(agent_id, version, node_of(root).clock.now(), expires_at, terms).sent()
+    now = node_of(root).clock.now()
+    given = PolicyBundle(**vars(terms), agent_id=agent_id, version=version, issued_at=now, expires_at=expires_at)
+    bundle = plain(given)
     try:
-        record(bundle, BUNDLE, what="policies")
+        read_bundle(bundle)
     except WireError as wrong:
         raise Invalid(wrong.fields or {"policies": str(wrong)}) from None
     agent.policies = Policies(bundle, () if agent.policies is None else agent.policies.earlier())
@@ -62,9 +64,9 @@ def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: 
 
 
 def policies_of(root: Root, agent_id: str) -> PolicyBundle | None:
-    """The bundle that the agent was given last; None before the first."""
+    """None before the first."""
     agent = find_agent(root, agent_id)
-    return None if agent.policies is None else PolicyBundle.read(agent.policies.bundle)
+    return None if agent.policies is None else made(PolicyBundle, agent.policies.bundle)
 
 
 def terms_of(root: Root, agent_id: str, version: int) -> tuple[int, float] | None:
@@ -98,6 +100,6 @@ def newer_than(agent: Agent, held: int | None, secret: str) -> NewerPolicies | N
 
 
 def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> NewerPolicies | None:
-    """The same for a session that is open."""
+    """For a session that is open."""
     agent = agents_of(root).get(agent_id)
     return None if agent is None else newer_than(agent, held, secret)

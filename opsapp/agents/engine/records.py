@@ -1,10 +1,10 @@
-"""Agents as others see them: the list's rows, the detail, hosts for rooms above. Inside the caller's transaction."""
+"""Agents as others see them. Inside the caller's transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.agents import logic
 from opsapp.agents.problems import problems_of, silent_since
@@ -15,6 +15,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended
 from opsapp.wire.reports import AgentMetrics
 from opsapp.wire.version import VERSION
 
@@ -27,8 +28,8 @@ NEWEST = (*logic.MEASURED, "uptime_s")
 
 
 class HostFacts(NamedTuple):
-    """An agent as rules and plans see it. Nothing here changes with every report: what is made of many of these is
-    kept for as long as they are equal."""
+    """As rules and plans see it. Nothing here changes with every report: what is made of many of these is kept for as
+    long as they are equal."""
 
     agent_id: str
     hostname: str
@@ -42,7 +43,7 @@ class HostFacts(NamedTuple):
 
 
 class SilentHost(NamedTuple):
-    """A host that was heard once and is not heard now."""
+    """It was heard once and is not heard now."""
 
     agent_id: str
     hostname: str
@@ -51,16 +52,12 @@ class SilentHost(NamedTuple):
 
 
 class HostsStanding(NamedTuple):
-    """How many hosts were ever heard, how many of them are heard now, and the others."""
-
     heard: int
     online: int
     silent: list[SilentHost]
 
 
 class Presence(NamedTuple):
-    """Whether an agent is heard, when it was heard last, how often it reports, and what its host is called."""
-
     online: bool
     last_seen: float | None
     interval: float
@@ -69,7 +66,6 @@ class Presence(NamedTuple):
 
 
 def presence(node: Node, agent_id: str) -> Presence:
-    """From this node's memory."""
     memory = memory_of(node)
     seen = memory.last_seen(agent_id, None)
     directory = directory_of(node)
@@ -100,7 +96,7 @@ def standing_of_hosts(root: Root) -> HostsStanding:
 
 
 def host_ids(root: Root, names: Collection[str]) -> dict[str, str]:
-    """The agents that some of these are hostnames or labels of."""
+    """By their hostnames or labels."""
     heard = [facts for facts in directory_of(node_of(root)).all(root) if facts.status != "pending"]
     return {name: facts.id for facts in heard for name in (host_name(facts), facts.label) if name in names}
 
@@ -110,7 +106,6 @@ def host_name(facts: AgentFacts) -> str:
 
 
 def host_of(root: Root, agent_id: str) -> HostFacts | None:
-    """One of them."""
     node = node_of(root)
     facts = directory_of(node).get(root, agent_id)
     return None if facts is None or facts.status == "pending" else _host(node, facts, AgentStatuses(node))
@@ -140,7 +135,7 @@ class AgentStatus(NamedTuple):
 
 
 class AgentStatuses:
-    """The statuses of agents at one moment. For many of them: what is the same for all is looked up once."""
+    """At one moment. For many of them: what is the same for all is looked up once."""
 
     def __init__(self, node: Node) -> None:
         self.node, self.memory, self.now = node, memory_of(node), node.clock.now()
@@ -163,7 +158,7 @@ class AgentStatuses:
         return facts.status == "online" and not_heard_since and self.now - since <= logic.waited_for_s(self.interval)
 
     def is_online(self, facts: AgentFacts) -> bool:
-        """Whether its status is `online`. Where one sign of life is enough, no other is looked for."""
+        """Where one sign of life is enough, no other is looked for."""
         if facts.status == "pending":
             return False
         heard = self.memory.heard.get(facts.id)
@@ -176,18 +171,17 @@ class AgentStatuses:
 
 
 def is_connected(node: Node, state: AgentState | AgentFacts, agent_id: str) -> bool:
-    """Whether it has an open session, here or, as far as the record says, on another node."""
+    """Here or, as far as the record says, on another node."""
     return agent_id in memory_of(node).connected or lives_elsewhere(node, state)
 
 
 def session_elsewhere(root: Root, agent_id: str) -> str | None:
-    """The other node that holds a session of it."""
     node, agent = node_of(root), agents_of(root).get(agent_id)
     return None if agent is None or agent_id in memory_of(node).connected else held_by(node, agent)
 
 
 def held_by(node: Node, agent: Agent) -> str | None:
-    """The name of the other node that holds its session; None when it is here or nowhere."""
+    """None when its session is here or nowhere."""
     connected_here = agent.id in memory_of(node).connected
     return agent.state.node.partition(":")[0] if not connected_here and lives_elsewhere(node, agent.state) else None
 
@@ -199,8 +193,8 @@ def status_of(node: Node, agent: Agent) -> str:
 def rows(
     root: Root, ids: Collection[str] | None = None, status: str | None = None, sight: Sight | None = None
 ) -> list[AgentRow]:
-    """The list, from memory, or of it these; by label. Of those that stand otherwise than `status` none is made.
-    `sight`: of those that it sees, without a word of others."""
+    """From memory, by label. Of those that stand otherwise than `status` none is made. `sight`: of those that it sees,
+    without a word of others."""
     node = node_of(root)
     directory = directory_of(node)
     chosen = [
@@ -212,7 +206,7 @@ def rows(
     statuses = AgentStatuses(node)
     standing = ((facts, statuses.of(facts)) for facts in listed)
     rows = [
-        AgentRow(**row(facts, stands, sight is None and directory.shares_name(facts)))
+        row(facts, stands, sight is None and directory.shares_name(facts))
         for facts, stands in standing
         if status in (None, stands.status)
     ]
@@ -228,26 +222,26 @@ def rows(
     return [AgentRow(NAMELESS, id=agent_id, status="offline", unreadable=why) for agent_id, why in lost.items()] + known
 
 
-def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> dict[str, Any]:
-    """What a list has of it, by the names of `AgentRow`."""
-    return {name: getattr(facts, name) for name in LISTED} | {
-        "status": status.status,
-        "last_seen": whole(status.last_seen),
-        "unheard": status.unheard,
-        "hostname_conflict": shares_name,
-        "clone_detected_at": whole(facts.clone_at),
-    }
+def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> AgentRow:
+    return AgentRow(
+        **{name: getattr(facts, name) for name in LISTED},
+        status=status.status,
+        last_seen=whole(status.last_seen),
+        unheard=status.unheard,
+        hostname_conflict=shares_name,
+        clone_detected_at=whole(facts.clone_at),
+    )
 
 
 def detail(root: Root, agent: Agent) -> AgentDetail:
-    """Everything of one agent."""
     node = node_of(root)
     facts, directory = facts_of(agent), directory_of(node)
     directory.catch_up(root)
     metrics, at = metrics_of(node, agent.id)
     connected, skew = is_connected(node, agent.state, agent.id), memory_of(node).skew(agent.id)
-    return AgentDetail(
-        **row(facts, AgentStatuses(node).of(facts), directory.shares_name(facts)),
+    return extended(
+        AgentDetail,
+        row(facts, AgentStatuses(node).of(facts), directory.shares_name(facts)),
         created_at=int(agent.created_at),
         metrics=metrics,
         metrics_at=whole(at),
@@ -259,7 +253,7 @@ def detail(root: Root, agent: Agent) -> AgentDetail:
 
 
 def metrics_of(node: Node, agent_id: str) -> tuple[AgentMetrics, float | None]:
-    """The current snapshot and when it was measured."""
+    """And when it was measured."""
     heard = memory_of(node).heard.get(agent_id)
     if heard is not None and heard.report is not None:
         return heard.report, heard.at
@@ -268,7 +262,7 @@ def metrics_of(node: Node, agent_id: str) -> tuple[AgentMetrics, float | None]:
 
 
 def fleet(root: Root, rows: Iterable[AgentRow]) -> list[FleetRow]:
-    """Rows of the list with their newest figures, and CPU and memory of the last hours as means."""
+    """With their newest figures, and CPU and memory of the last hours as means."""
     node, agents = node_of(root), agents_of(root)
     reading = node.series.reading(root)
     end = int(node.clock.now() * 1000) // FLEET_STEP * FLEET_STEP + FLEET_STEP
@@ -294,7 +288,6 @@ def fleet(root: Root, rows: Iterable[AgentRow]) -> list[FleetRow]:
 
 
 def measured(node: Node, row: AgentRow) -> MeasuredRow:
-    """A row of the list with its newest figures."""
     if isinstance(row, MeasuredRow):
         return row
     metrics, at = metrics_of(node, row.id)
@@ -317,9 +310,8 @@ def _problems(node: Node, row: AgentRow, metrics: AgentMetrics) -> tuple[HostPro
 
 
 def history(root: Root, agent: Agent, *, range_h: int, resolution: int, until: int | None = None) -> list[JsonObject]:
-    """Means per bucket of everything that is kept, of the last `range_h` hours or those before `until`.
-
-    A bucket without a report is left out."""
+    """Means per bucket of everything that is kept, of the last `range_h` hours or those before `until`. A bucket
+    without a report is left out."""
     node = node_of(root)
     now, width = int(node.clock.now() * 1000), resolution * 1000
     end = now if until is None else min(now, until * 1000)

@@ -1,8 +1,8 @@
 """What this node hears of agents, told to the other nodes: reports, output of running commands, who is being watched.
 
-Conditions are evaluated on the node that holds healing's lease, streams are read on the node that a reader came to, and
-an agent reports to a third: so every node is told what every other one hears. It is for memory alone: history goes
-through the journal, results through the store, and of what could not be told the next report makes up. Hub only.
+Conditions are evaluated on the node that holds healing's lease, streams are read on another, and an agent reports to a
+third. It is for memory alone: history goes through the journal, results through the store, and of what could not be
+told the next report makes up. Hub only.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, sessio
 
 
 def take_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
-    """A heal that the agent did alone waits for healing, with its time by our clock."""
+    """It waits for healing, with its time by our clock."""
     at = by_our_clock(outcome.created_at, skew, node_of(root).clock.now())
     keep_outcome(root, agent_id, replace(outcome, created_at=at))
     wake_after_commit(root, OUTCOMES)
@@ -71,7 +71,6 @@ def silences_of(root: Root, agent_id: str) -> tuple[tuple[float, float], ...]:
 
 
 def note_host(root: Root, agent: Agent, profile: HostProfile, ip: str) -> None:
-    """Who the host says it is."""
     changed = changed_profile(agent.profile, profile)
     if "hostname" in changed:
         rename_host(root, agent, changed["hostname"])
@@ -99,15 +98,13 @@ def note_series(root: Root, agent: Agent, report: HostReport) -> None:
 
 
 def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, object] | None) -> None:
-    """What the host can do, as it was last probed."""
     if manifest is not None and (agent.manifest is None or agent.manifest.values != manifest):
         agent.manifest = Manifest(dict(manifest), node_of(root).clock.now())
         touched(root, agent.id)
 
 
 def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -> None:
-    """An agent's state, written when it changes, and `last_seen` now and then while it lives. `session` None: it is
-    where it was."""
+    """Written when it changes, and `last_seen` now and then while it lives. `session` None: it is where it was."""
     node, state = node_of(root), agent.state
     now, own_node = node.clock.now(), owner(node)
     rare = 10 * memory_of(node).interval
@@ -128,7 +125,6 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
 
 
 def tell(root: Root, agent: Agent, before: str) -> None:
-    """The event of /api/stream."""
     touched(root, agent.id)
     emit(
         root,
@@ -185,13 +181,12 @@ def _tell(root: Root, agent: Agent, status: str, title: str, text: str, now: flo
 
 
 def owner(node: Node) -> str:
-    """This process, as state records name it."""
+    """As state records name this process."""
     return f"{node.name}:{node.boot}"
 
 
 def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.ShownKey, ip: str) -> PollAnswer:
-    """A report by polling: all that is in it, and the answer with what waits for the agent. While a session is open,
-    on whichever node, that one has the commands."""
+    """While a session is open, on whichever node, that one has the commands."""
     node, queue = node_of(root), agent.commands
     now, memory = node.clock.now(), memory_of(node)
     connected = agent.id in memory.connected or lives_elsewhere(node, agent.state)
@@ -233,7 +228,6 @@ def refuse_clone(agent: Agent, poller: Poller, connected: bool, memory: Memory) 
 
 
 def answer(node: Node, agent: Agent, sent: list[CommandSent], cancels: list[str]) -> PollAnswer:
-    """What every poll is answered."""
     return PollAnswer(
         interval=memory_of(node).interval_of(agent.id),
         commands=tuple(sent),
@@ -243,7 +237,7 @@ def answer(node: Node, agent: Agent, sent: list[CommandSent], cancels: list[str]
 
 
 def further(reply: PollAnswer, node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> PollAnswer:
-    """The answer with what it has beside that for an agent that says which policies it holds."""
+    """With what an agent gets beside that says which policies it holds."""
     newer = policies.newer_than(agent, report.policy_version, key.secret_for(report.features))
     protected, signed = tuple(memory_of(node).protected), None if newer is None else newer.signed
     return replace(reply, time=node.clock.now(), protected_processes=protected, policies=signed)

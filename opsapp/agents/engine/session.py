@@ -51,7 +51,7 @@ class SessionLine(Protocol):
     """What a session needs of a WebSocket."""
 
     def receive(self, timeout: float | None = None) -> str | bytes | None:
-        """The next message; None once it is closed; TimeoutError."""
+        """None once it is closed; TimeoutError."""
 
     def send(self, message: str | bytes) -> None:
         """Waits while the peer is slow; LineClosed when it is gone."""
@@ -79,8 +79,6 @@ class NodeSessions(Protocol):
 
 
 class AgentSession:
-    """One open session."""
-
     def __init__(self, sessions: NodeSessions, agent_id: str, key: policies.ShownKey, line: SessionLine, ip: str):
         self.id = new_id()
         self.agent_id = agent_id
@@ -105,7 +103,7 @@ class AgentSession:
 
     # ---- from any greenlet
     def post(self, message: SessionMessage) -> None:
-        """Send soon, in order, without making the caller wait for a slow agent."""
+        """Soon, in order, without making the caller wait for a slow agent."""
         if len(self._waiting) >= QUEUE_MOST:
             self.stop(frames.CLOSE_TOO_FAST, "the agent does not read")
             return
@@ -131,15 +129,14 @@ class AgentSession:
             self.streams.end()
 
     def offer(self, sent: list[CommandSent], cancels: list[str]) -> None:
-        """Commands and cancellations that are committed as offered to this session."""
+        """Both are committed as offered to this session."""
         for command in sent:
             self.post(messages.CommandTold(command.command_id, command))
         for command_id in cancels:
             self.post(messages.CancelAsked(command_id))
 
     def measure(self, token: int, store: str) -> AsyncResult:
-        """A fresh report, asked for now under a token of this store. It has no effect on the host, so nothing of it is
-        stored."""
+        """Asked for now under a token of this store. It has no effect on the host, so nothing of it is stored."""
         name = f"measure-{new_id()}"
         self.measures[name] = AsyncResult()
         params: Passed = {"heal_id": name, "token": token, "phase": "measure"}
@@ -147,11 +144,10 @@ class AgentSession:
         return self.measures[name]
 
     def renew_settings(self) -> None:
-        """The configuration has changed."""
         self.post(self._sessions.settings())
 
     def probe(self, target: Passed) -> AsyncResult:
-        """What the agent sees of a target, asked now; None when it cannot say. Nothing of it is stored."""
+        """Asked now; None when the agent cannot say. Nothing of it is stored."""
         name, answer = f"probe-{new_id()}", AsyncResult()
         if self.ended:
             answer.set(None)
@@ -163,7 +159,6 @@ class AgentSession:
         return answer
 
     def renew_policies(self) -> None:
-        """The agent was given other policies."""
         gevent.spawn(self._renew_policies)
 
     def _renew_policies(self) -> None:
@@ -179,13 +174,13 @@ class AgentSession:
             self.post(messages.PoliciesTold(f"policies-{given.version}", signed.bundle, signed.signature))
 
     def deleted(self, unfinished: list[str]) -> None:
-        """The agent is no more: what it runs for us is stopped with the last words of this session."""
+        """What it runs for us is stopped with the last words of this session."""
         for command_id in unfinished:
             self._send_or_drop(messages.encode(messages.CancelAsked(command_id)))
         self.stop(frames.CLOSE_BAD_KEY, "the agent was deleted")
 
     def stop(self, code: int, reason: str) -> None:
-        """End it, from outside: from now on nothing that it says counts."""
+        """From outside: from now on nothing that it says counts."""
         if not self.ended:
             self.ended = True
             log.info("session ends agent=%s code=%d reason=%s", self.agent_id, code, reason)
@@ -297,8 +292,8 @@ class AgentSession:
                 log.warning("end of session not stored agent=%s: %s", self.agent_id, problem)
 
     def _durably(self, fn: Callable[..., Any], *values: Any) -> Any:
-        """In the store, however long it is away: what the agent sent is not acknowledged before. All of these may be
-        done twice."""
+        """However long the store is away: what the agent sent is not acknowledged before. All of these may be done
+        twice."""
         try:
             return until_stored(self._node, fn, *values, waits=self._waits)
         finally:
@@ -366,7 +361,7 @@ class AgentSession:
 
     def _on_probed(self, message: messages.Probed) -> None:
         if waiter := self.probes.pop(message.id, None):  # else it came too late
-            waiter.set(message.outcome.outcome)
+            waiter.set(message.outcome)
 
     def _on_outcome(self, message: messages.OutcomeTold) -> None:
         self._durably(session_store.store_outcome, self.agent_id, message.outcome)

@@ -22,11 +22,8 @@ Opened = tuple[int, Offered, policies.NewerPolicies | None]
 
 
 def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: Hello, ip: str) -> Opened:
-    """The agent is here, on this node, on this machine: its number among the agent's sessions, the commands that wait
-    for it, and its policies where it holds older ones.
-
-    What it holds is put against what it should hold: see `Commands.reconcile`.
-    """
+    """Its number among the agent's sessions, the commands that wait for it, and its policies where it holds older ones.
+    What it holds is put against what it should hold: see `Commands.reconcile`."""
     agent = agents_of(root).get(agent_id)
     if agent is None or agent.key_digest != key.digest:
         raise Unauthenticated("The key has been replaced or revoked.")
@@ -50,14 +47,14 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
 
 
 def close_session(root: Root, agent_id: str, session: str) -> None:
-    """The session is over, unless another one has taken its place. The agent may only be restarted."""
+    """Unless another one has taken its place. The agent may only be restarted."""
     agent = _without_session(root, agent_id, session)
     if agent is not None:
         agent.state.last_seen = node_of(root).clock.now()
 
 
 def lose_session(root: Root, agent_id: str, session: str) -> None:
-    """The same, where nothing was heard of the agent any more, not even an answer to a ping: it is offline."""
+    """Not even an answer to a ping was heard: the agent is offline."""
     agent, node = _without_session(root, agent_id, session), node_of(root)
     if agent is not None:
         agent.state.last_seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)
@@ -76,7 +73,6 @@ def _without_session(root: Root, agent_id: str, session: str) -> Agent | None:
 
 
 def flag_clone(root: Root, agent_id: str) -> None:
-    """Somebody else tried to be this agent."""
     agent = agents_of(root).get(agent_id)
     if agent is not None:
         agent.state.clone_at = node_of(root).clock.now()
@@ -97,7 +93,7 @@ def flag_clone(root: Root, agent_id: str) -> None:
 
 
 def store_report(root: Root, agent_id: str, report: HostReport, ip: str, session: str) -> None:
-    """A session's report, when it says something that the store does not know."""
+    """When it says something that the store does not know."""
     agent = find_agent(root, agent_id)
     if agent.state.session == session:
         reports.take_report(root, agent, report, ip=ip, session=session)
@@ -106,5 +102,4 @@ def store_report(root: Root, agent_id: str, report: HostReport, ip: str, session
 
 
 def store_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:
-    """A heal that the agent did alone waits for healing."""
     reports.take_outcome(root, agent_id, outcome, memory_of(node_of(root)).skew(agent_id))

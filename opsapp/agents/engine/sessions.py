@@ -51,14 +51,14 @@ class Sessions:
         self.patience = Patience(node.clock)
 
     def serve(self, agent_id: str, key: ShownKey, line: SessionLine, ip: str) -> None:
-        """Hold a session until it ends; in the connection's greenlet."""
+        """Until it ends; in the connection's greenlet."""
         if not self._pushing:
             self._pushing = True
             self.node.supervisor.add("agents-push", self.push, every=PUSH_EVERY_S, wake=(commands.QUEUE,))
         AgentSession(self, agent_id, key, line, ip).run()
 
     def admit(self, session: AgentSession) -> bool:
-        """Take its place among the live ones, from an older session of the same machine if need be. False: a clone."""
+        """From an older session of the same machine if need be. False: a clone."""
         present = self.live.get(session.agent_id)
         if present is not None and not present.ended:
             if present.machine_id != session.machine_id:
@@ -80,7 +80,7 @@ class Sessions:
         return True
 
     def push(self) -> bool:
-        """Commands that wait for sessions of this node go out, once they are marked as offered."""
+        """Once they are marked as offered."""
         self._tell_settings()
         last = self.node.last_transaction()
         if last == self._seen_transaction or not self.live:
@@ -107,7 +107,6 @@ class Sessions:
         return bool(offers)
 
     def settings(self) -> Settings:
-        """What the configuration says to agents."""
         memory = memory_of(self.node)
         return Settings(memory.interval, tuple(memory.protected))
 
@@ -134,7 +133,7 @@ class Sessions:
             session.renew_policies()
 
     def open_stream(self, agent_id: str, kind: str, params: Passed) -> AgentStream:
-        """A stream to an agent that is connected here."""
+        """To an agent that is connected here."""
         session = open_session(self.node, agent_id)
         if session is None:
             raise Unavailable("The agent is not connected.", code="agent_offline", retry_after=10)
@@ -152,10 +151,8 @@ def prepare(node: Node) -> None:
 
 
 def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int = 0) -> Measurement | None:
-    """A report measured after this call, or None in time. On the hub: the calling greenlet waits.
-
-    A connected agent is asked, by the node that holds its session; of one that polls the next report is awaited.
-    """
+    """Measured after this call, or None in time. On the hub: the calling greenlet waits. A connected agent is asked, by
+    the node that holds its session; of one that polls the next report is awaited."""
     session = open_session(node, agent_id)
     if session is not None:
         return _measured_by(node, session, timeout, token)
@@ -173,7 +170,7 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
 
 
 def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> Measurement | None:
-    """The same for another node that asks: None when there is no session here."""
+    """For another node that asks: None when there is no session here."""
     session = open_session(node, agent_id)
     return None if session is None else _measured_by(node, session, timeout, token)
 
@@ -183,8 +180,8 @@ def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) 
 
 
 def request_probe(node: Node, agent_id: str, target: Passed) -> Outcome | None:
-    """What an agent sees of a target (`probemessages.PROBE_TARGET`), or None: it is gone, or says nothing in time. On
-    the hub: the calling greenlet waits. The agent is asked by the node that holds its session."""
+    """None: it is gone, or says nothing in time. On the hub: the calling greenlet waits. The agent is asked by the node
+    that holds its session."""
     if open_session(node, agent_id) is not None:
         return probed_here(node, agent_id, target)
     other_node = node.transact(records.session_elsewhere, agent_id)
@@ -193,7 +190,7 @@ def request_probe(node: Node, agent_id: str, target: Passed) -> Outcome | None:
 
 
 def probed_here(node: Node, agent_id: str, target: Passed) -> Outcome | None:
-    """The same for another node that asks: None when there is no session here."""
+    """For another node that asks: None when there is no session here."""
     session = open_session(node, agent_id)
     if session is None:
         return None

@@ -1,6 +1,5 @@
-"""What the log says of agents that wait for the store: that it began, once a minute that it lasts, and that it is over.
-
-However many agents wait, they have one line between them. Hub only. Must not: wait itself.
+"""What the log says of agents that wait for the store: one line for all of them when it begins, each minute, and at
+the end. Hub only. Must not: wait itself.
 """
 
 from __future__ import annotations

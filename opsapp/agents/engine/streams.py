@@ -25,7 +25,7 @@ Send = Callable[[str | bytes], None]
 
 
 class EndOfStream(Exception):
-    """The stream is over; `message` is the agent's `closed`."""
+    """`message` is the agent's `closed`."""
 
     def __init__(self, message: StreamClosed):
         super().__init__(message.code)
@@ -33,7 +33,7 @@ class EndOfStream(Exception):
 
 
 class AgentStream:
-    """One stream, from the server's side."""
+    """From the server's side."""
 
     def __init__(self, number: int, kind: str, send: Send, on_end: Callable[[int], None]):
         self.number = number
@@ -87,7 +87,7 @@ class AgentStream:
 
     # ---- from the reader or writer
     def take(self, timeout: float) -> Any:
-        """The next item (bytes or a message); None when nothing comes in time; Ended once all has been taken."""
+        """None when nothing comes in time; Ended once all has been taken."""
         while not self._items:
             if self._closed is not None:
                 raise EndOfStream(self._closed)
@@ -97,7 +97,7 @@ class AgentStream:
         return self._items.popleft()
 
     def opened(self) -> StreamOpened:
-        """The agent's `opened`, or the problem that it has."""
+        """Or the problem that it has."""
         try:
             item = self.take(OPEN_S)
         except EndOfStream as ended:
@@ -119,7 +119,7 @@ class AgentStream:
                 self._send(encode(Credit(self.number, owed)))
 
     def write(self, offset: int, data: bytes) -> None:
-        """One chunk to the agent; waits for its window. Ended when it has given up."""
+        """Waits for the agent's window. Ended when it has given up."""
         while self._credit < len(data):
             if self._closed is not None:
                 raise EndOfStream(self._closed)
@@ -132,7 +132,7 @@ class AgentStream:
         self._send(pack_chunk(FileChunk(self.number, offset, data)))
 
     def finish(self, size: int, sha256: str) -> StreamClosed:
-        """All is sent: what the agent made of it."""
+        """What the agent made of it."""
         if self._closed is None:
             self._send(encode(Finish(self.number, size, sha256)))
         while True:
@@ -150,8 +150,6 @@ class AgentStream:
 
 
 class AgentStreams:
-    """All streams of one session."""
-
     def __init__(self, send: Send):
         self._send = send
         self._number = 0
@@ -195,7 +193,7 @@ class AgentStreams:
 
 
 def problem_of(closed: StreamClosed) -> problems.Problem:
-    """Why the agent closed a stream, as the caller is told."""
+    """As the caller is told."""
     code, message = closed.code, closed.message
     if code == "not_found":
         return problems.NotFound(message or "There is no such file.", code="no_such_file")

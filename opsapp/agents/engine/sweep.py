@@ -29,14 +29,14 @@ def start(node: Node) -> None:
 
 
 def listen(node: Node) -> bool:
-    """Step, where agents report to other nodes alone: while none of these is alive, silence says nothing of a host."""
+    """Where agents report to other nodes alone: while none of these is alive, silence says nothing of a host."""
     if not node.nodes.alive("web"):
         memory_of(node).nobody_listens()
     return False
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: a command waits for its agent as long as it would have."""
+    """A command waits for its agent as long as it would have."""
     leases.check(root, LEASE)
     for agent in at_work(root):
         for command in agent.commands.unfinished():
@@ -44,7 +44,6 @@ def move(root: Root, by: float) -> None:
 
 
 def there_are(root: Root) -> bool:
-    """Whether there are any agents."""
     return bool(directory_of(node_of(root)).all(root))
 
 

@@ -78,7 +78,6 @@ def find_agent(root: Root, agent_id: str) -> Agent:
 
 
 def find_by_key(root: Root, key: str) -> Agent | None:
-    """The agent whose key this is."""
     agent_id = root.system[KEYS].get(digest(key))
     return None if agent_id is None else agents_of(root).get(agent_id)
 
@@ -92,8 +91,7 @@ def agent_named(root: Root, name: str) -> Agent:
 
 
 def agents_called(root: Root, name: str) -> list[str]:
-    """The ids of the agents that go by this name. An id is nobody else's name. Whoever reports the
-    label of another as its hostname does not get it."""
+    """An id is nobody else's name. Whoever reports the label of another as its hostname does not get it."""
     agents = agents_of(root)
     if name in agents:
         return [name]
@@ -102,7 +100,7 @@ def agents_called(root: Root, name: str) -> list[str]:
 
 
 def add_agent(root: Root, label: str, tags: Sequence[str], now: float) -> tuple[str, str]:
-    """A new record; its id and its key, which is kept nowhere."""
+    """Its id and its key, which is kept nowhere."""
     agent_id, key = new_id(), new_token()
     agents_of(root)[agent_id] = Agent(label, tags, digest(key), now)
     root.system[KEYS][digest(key)] = agent_id
@@ -110,7 +108,7 @@ def add_agent(root: Root, label: str, tags: Sequence[str], now: float) -> tuple[
 
 
 def agents_on(root: Root, machine_id: str, hostname: str) -> list[Agent]:
-    """The agents of one machine. Copies of a machine share its id, and have names of their own."""
+    """Copies of a machine share its id, and have names of their own."""
     named = [agents_of(root)[agent_id] for agent_id in root.system[HOSTNAMES].get(hostname, ())]
     return [agent for agent in named if machine_id and agent.profile.get("machine_id") == machine_id]
 
@@ -124,7 +122,7 @@ def put_key_back(root: Root, agent: Agent, key_digest: str) -> None:
 
 
 def replace_key(root: Root, agent: Agent) -> str:
-    """A new key; the old one is worth nothing from the commit on."""
+    """The old one is worth nothing from the commit on."""
     revoke_key(root, agent)
     key = new_token()
     agent.key_digest = digest(key)
@@ -133,13 +131,13 @@ def replace_key(root: Root, agent: Agent) -> str:
 
 
 def revoke_key(root: Root, agent: Agent) -> None:
-    """No key at all from the commit on. Fine when there is none."""
+    """Fine when there is none."""
     root.system[KEYS].pop(agent.key_digest, None)
     agent.key_digest = ""
 
 
 def remove_agent(root: Root, agent: Agent) -> None:
-    """The record with all that hangs on it. Its series are named nowhere any more."""
+    """With all that hangs on it. Its series are named nowhere any more."""
     rename_host(root, agent, "")
     revoke_key(root, agent)
     root.system[OPEN].pop(agent.id, None)
@@ -171,7 +169,7 @@ def rename_host(root: Root, agent: Agent, hostname: str) -> None:
 
 
 def keep_index(root: Root, agent: Agent) -> None:
-    """After its commands changed: the index of agents with unfinished ones."""
+    """After its commands changed."""
     index: Any = root.system[OPEN]
     if bool(agent.commands.open) != (agent.id in index):
         if agent.commands.open:
@@ -194,17 +192,17 @@ def at_work(root: Root, among: Container[str] | None = None) -> Iterator[Agent]:
 
 
 def keep_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:
-    """What an agent healed alone waits here for healing, once however often it is sent."""
+    """Once however often it is sent."""
     root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome.outcome_id}", {**plain(outcome), "agent_id": agent_id})
 
 
 def outcomes_wait(root: Root) -> bool:
-    """Whether there are any: a look that costs nothing."""
+    """A look that costs nothing."""
     return bool(root.system[OUTCOMES])
 
 
 def take_outcomes(root: Root, most: int = 100) -> list[AgentOutcome]:
-    """Some of them, which are then the caller's, in its transaction."""
+    """They are then the caller's, in its transaction."""
     waiting = root.system[OUTCOMES]
     names = list(waiting)[:most]
     outcomes = (made(AgentOutcome, waiting.pop(name)) for name in names)

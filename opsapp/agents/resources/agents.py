@@ -1,4 +1,4 @@
-"""Agent records: who an agent is, what became of it, where its series are. Keys are here only as hashes."""
+"""Who an agent is, what became of it, where its series are. Keys are here only as hashes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEPT_TERMS = 20
 
 
 class AgentState(Persistent):
-    """What changes in an agent's life; an object of its own, written when it changes and now and then."""
+    """An object of its own, written when it changes and now and then."""
 
     silent_at: float | None = None  # when a session ended because nothing was heard any more
     silences: tuple[tuple[float, float], ...] = ()  # when it was not heard for so long that it may have healed alone
@@ -42,7 +42,7 @@ class Manifest(Persistent):
 
 
 class Policies(Persistent):
-    """What it may heal alone: the bundle as `wire.policies` has it, unsigned."""
+    """The bundle as `wire.policies` has it, unsigned."""
 
     given: tuple[tuple[int, int, float], ...] = ()
 
@@ -51,7 +51,7 @@ class Policies(Persistent):
         self.given = given[-KEPT_TERMS:]  # (version, budget, its window) of bundles from before
 
     def earlier(self) -> tuple[tuple[int, int, float], ...]:
-        """The same with the present one, which is the last."""
+        """With the present one, which is the last."""
         bundle = self.bundle
         return (*self.given, (bundle["version"], bundle["budget"], bundle["budget_window_s"]))
 
@@ -63,8 +63,6 @@ class StreamFacet(Facet):
 
 
 class Agent(Record):
-    """One agent."""
-
     url = "/api/agents/{agent_id}"
     facets: ClassVar[dict[str, type]] = {"stream": StreamFacet}
     loads_with = ("state",)
@@ -101,7 +99,7 @@ class Agent(Record):
 
 
 class InstallScript(Facet):
-    """/api/agents/install-script: for every user, and for agents too, since a bare host has nobody who signs in."""
+    """For every user, and for agents too, since a bare host has nobody who signs in."""
 
     url = "/api/agents/install-script"
     __acl__ = ((Allow, Authenticated, (Permission.view,)),)

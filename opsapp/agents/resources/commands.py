@@ -33,8 +33,6 @@ PURPOSE = "agent-command"
 
 
 class Command(SealedFields, Record):
-    """One thing asked of an agent."""
-
     url = "/api/agents/{agent_id}/commands/{command_id}"
     sealed_fields = ("params",)
     sealed: str | None = None
@@ -76,7 +74,7 @@ class Command(SealedFields, Record):
         return params, hide
 
     def take(self, result: CommandResult) -> None:
-        """What the agent says of its end; a secret goes with it."""
+        """A secret goes with its end."""
         hide = self._concealed()[1]
         self.exit_code, self.truncated = result.exit_code, result.truncated
         self.output = masked(result.output, hide)
@@ -95,7 +93,6 @@ class Command(SealedFields, Record):
 
     @property
     def record(self) -> CommandRecord:
-        """As clients get it."""
         return CommandRecord(
             command_id=self.__name__,
             type=self.type,
@@ -120,7 +117,7 @@ class Command(SealedFields, Record):
         return CommandSent(self.__name__, self.type, params, store)
 
     def began(self, at: float, now: float) -> None:
-        """The host says when. Its clock may be a day off, and we may hear of the delivery later than it began."""
+        """By the host's clock, which may be a day off, and we may hear of the delivery later than it began."""
         self.started_at = min(max(at, self.created_at), now)
         self.delivered_at = min(self.delivered_at or now, self.started_at)
 
@@ -137,7 +134,7 @@ class Command(SealedFields, Record):
 
 
 class Commands(Folder):
-    """/api/agents/{id}/commands: ids grow, so the order of ids is the order of asking."""
+    """Ids grow, so the order of ids is the order of asking."""
 
     url = "/api/agents/{agent_id}/commands"
     holds = "command"
@@ -168,8 +165,8 @@ class Commands(Folder):
                 del self._children[name]
 
     def latest(self, count: int = SHOWN) -> list[Command]:
-        """Newest first. Looks for the cause of a failure do nothing on the host, and are told with their case: they are
-        not among them."""
+        """Looks for the cause of a failure do nothing on the host, and are told with their case: they are not among
+        them."""
         newest = (self._children[name] for name in descending(self._children, None, LAST, count))
         return list(islice((command for command in newest if not command.only_looks), count))
 
@@ -185,9 +182,9 @@ class Commands(Folder):
     def offer(
         self, to: str, now: float, *, again: bool, store: str = "", machine: str = ""
     ) -> tuple[list[CommandSent], list[str]]:
-        """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too. `store`
-        is the service's identity, which goes with each. What another machine has been given is its own: nobody but that
-        machine knows whether it runs."""
+        """(commands, ids to cancel) for this session; with `again` those sent before, too. `store` is the service's
+        identity, which goes with each. What another machine has been given is its own: nobody but that machine knows
+        whether it runs."""
         sent, cancels = [], []
         for command in self.unfinished():
             if command.unopened is not None:  # it waits for a node that can open its parameters
@@ -218,8 +215,7 @@ class Commands(Folder):
             command.began(started_at, now)
 
     def finish(self, result: CommandResult, now: float, machine: str | None = None) -> bool:
-        """A result. False when it changes nothing: an unknown command, one that is over already, or one that another
-        machine has."""
+        """False when it changes nothing: an unknown command, one that is over, or one that another machine has."""
         command = self.get(result.command_id)
         if command is None or not command.may_be_ended_by(machine) or not command.become(result.status, now):
             return False
@@ -238,11 +234,9 @@ class Commands(Folder):
     def reconcile(
         self, held: Iterable[HeldCommand], now: float, *, delivered_before: float, machine: str | None = None
     ) -> list[str]:
-        """What the agent still holds, against what it should. The ids of those that ended here.
-
-        One that it acknowledged (before that time) and does not hold is lost; one never acknowledged is sent again,
-        unless somebody wanted it cancelled: then it is certain now that it did not run.
-        """
+        """What the agent still holds, against what it should. The ids of those that ended here. One that it
+        acknowledged (before that time) and does not hold is lost; one never acknowledged is sent again, unless somebody
+        wanted it cancelled: then it is certain now that it did not run."""
         states = {command.command_id: command.state for command in held}
         ended = []
         for command in self.unfinished():

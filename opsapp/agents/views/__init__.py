@@ -1,4 +1,4 @@
-"""/api/agents over the resources and the engine. One file per kind of thing; what all of them need is here."""
+"""/api/agents over the resources and the engine. What all views need is here."""
 
 from __future__ import annotations
 

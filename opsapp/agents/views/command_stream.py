@@ -15,6 +15,8 @@ from opsapp.agents.engine.outputs import outputs_of
 from opsapp.agents.resources import Command
 from opsapp.runtime.node import Node
 from opsapp.web import api, sse
+from opsapp.wire.commands import LogParams
+from opsapp.wire.records import made
 
 from .journals import require_reader
 
@@ -23,7 +25,7 @@ from .journals import require_reader
 def stream(context: Command, request: Request) -> Any:
     """Its output from now on: events `output`, then `end`. One with a secret in it shows none."""
     if context.type == "logs":
-        require_reader(request, context.params)
+        require_reader(request, made(LogParams, context.params))
     return sse.event_stream(output_feed(request.node, context, concealed=context.sealed is not None))
 
 
@@ -54,7 +56,6 @@ def output_feed(node: Node, command: Command, *, concealed: bool) -> sse.Feed:
 
 
 def ends(event: Any, agent_id: str, command_id: str) -> bool:
-    """Whether the command is over, or its agent gone."""
     data = event.data
     if event.kind == commands.EVENT:
         return command_id in data["ended"]

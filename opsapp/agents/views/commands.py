@@ -13,6 +13,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.commands import LogParams
 from opsapp.wire.records import made
 
 from .journals import require_reader, shown
@@ -31,7 +32,7 @@ def ask(context: Commands, request: Request) -> Any:
     asked = made(NewCommand, request.valid_body)
     kind, params = asked.type, dict(asked.params or {})
     if kind == "logs":
-        require_reader(request, params)
+        require_reader(request, made(LogParams, params))
         params["role"] = "operator"
     command_id = engine.send_command(
         request.root, context.__parent__.id, kind, params, requested_by=request.caller.name

@@ -37,7 +37,7 @@ def deploy(context: Agents, request: Request) -> Any:
 
 
 def carry_out(node: Node, wanted: Deploy, server: str) -> Deployed:
-    """Which machine it is, its record, then the program; a host that it does not come to leaves no new record."""
+    """A host that it does not come to leaves no new record."""
     lane, known = node.lane("deploy", AT_ONCE), known_hosts(node)
     machine = lane.run(_identify, wanted, known)
     enrolled = node.transact(lifecycle.enrol, wanted.label, wanted.host, *machine)

@@ -24,6 +24,7 @@ from opsapp.web.answers import Head, Sink
 from opsapp.web.answers import Stream as StreamAnswer
 from opsapp.web.bodies import RAW
 from opsapp.web.uploads import FileForm, boundary_of, receive_form
+from opsapp.wire.commands import LogParams
 from opsapp.wire.frames import CHUNK
 from opsapp.wire.messages import StreamClosed, StreamOpened
 
@@ -36,14 +37,14 @@ FORM_ROOM = 64 * 1024  # of a multipart body, beside the file
 
 
 class Range(NamedTuple):
-    """A part of a file: `first` is None for the last `last` bytes; `last` is None for everything from `first` on."""
+    """`first` is None for the last `last` bytes; `last` is None for everything from `first` on."""
 
     first: int | None
     last: int | None
 
 
 def range_of(header: str | None) -> Range | None:
-    """One range of bytes. Several, or what is none, count as no range at all, as RFC 9110 wants it."""
+    """Several, or what is none, count as no range at all, as RFC 9110 wants it."""
     match = re.fullmatch(r"bytes=([0-9]{0,40})-([0-9]{0,40})", (header or "").strip())
     if match is None or match.groups() == ("", ""):
         return None
@@ -52,7 +53,7 @@ def range_of(header: str | None) -> Range | None:
 
 
 class FileSource:
-    """One file, or a part of it, from the agent to the reader."""
+    """Or a part of a file."""
 
     def __init__(self, node: Node, agent_id: str, path: str, role: str, wanted: Range | None, if_range: str | None):
         self._node, self._agent_id = node, agent_id
@@ -75,7 +76,7 @@ class FileSource:
         return self._begin((first, last), first, last - first + 1)
 
     def _look(self) -> tuple[int, str]:
-        """The file's size and mark, without any of it."""
+        """Size and mark, without any of the file."""
         about = self._open(offset=0, length=0)
         self.close()
         return about.size or 0, mark_of(about)
@@ -138,7 +139,7 @@ class FileSource:
 
 
 def mark_of(about: StreamOpened) -> str:
-    """An ETag: the file as it was, by its size and time."""
+    """An ETag, by size and time."""
     return f'"{about.size:x}-{int((about.mtime or 0) * 1e6):x}"'
 
 
@@ -159,7 +160,7 @@ def digest_headers(sha256: str) -> dict[str, str]:
 def read_file(context: Agent, request: Request) -> Any:
     """A file from the agent. Viewers read what is world-readable under its `viewer_paths`, operators what its own rules
     permit; logs that `agents.private_logs` names are for admins."""
-    require_reader(request, {"source": "file", "path": request.valid_query["path"]})
+    require_reader(request, LogParams("file", path=request.valid_query["path"]))
     require_connected(request.node, context)
     other_node = held_elsewhere(request, context)
     if other_node:

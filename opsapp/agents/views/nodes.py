@@ -45,5 +45,5 @@ def _plain(report: Measurement | None) -> dict[str, object] | None:
 
 def _told(seen: Outcome | None) -> dict[str, object] | None:
     """What is unknown is left out: a node of the version before may have asked, and does not know every name."""
-    told = {} if seen is None else seen._asdict()
+    told = {} if seen is None else vars(seen)
     return {name: value for name, value in told.items() if name == "ok" or value is not None} or None

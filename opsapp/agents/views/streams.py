@@ -20,6 +20,7 @@ from opsapp.lib.problems import Invalid, Unavailable
 from opsapp.runtime.node import Node
 from opsapp.web import api, peers, sse
 from opsapp.web.answers import Head
+from opsapp.wire.commands import LogParams
 from opsapp.wire.messages import Lines, LogLine
 from opsapp.wire.records import plain
 from opsapp.wire.reports import AgentMetrics, Passed
@@ -32,7 +33,7 @@ PLACE = re.compile(r"[0-9]{1,20}:[0-9]{1,20}:[0-9]{1,20}")
 
 
 def when_gone(node: Node, agent_id: str, end: Callable[[str], None]) -> Callable[[], None]:
-    """Calls `end(why)` when the agent is gone; the answer stops listening."""
+    """Calls `end(why)`; the answer stops listening."""
 
     def on_event(event: Any) -> None:
         data = event.data
@@ -45,7 +46,7 @@ def when_gone(node: Node, agent_id: str, end: Callable[[str], None]) -> Callable
 
 
 class LogSource:
-    """Lines as they are written. What the reader takes is what the agent may send more."""
+    """What the reader takes is what the agent may send more."""
 
     def __init__(self, node: Node, agent_id: str, params: Passed, after: str | None):
         self._node, self._agent_id = node, agent_id
@@ -62,7 +63,7 @@ class LogSource:
         return Head(headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"})
 
     def _resume(self) -> float | None:
-        """Ask for what came behind the last line that was seen: in a file by its place, in a journal by its time."""
+        """What came behind the last line that was seen: in a file by its place, in a journal by its time."""
         since = time_of(self._after) if self._params["source"] == "journald" else None
         self._params["lines"] = 0 if since is None else RESUME_LINES
         if self._params["source"] == "file" and PLACE.fullmatch(self._after or ""):
@@ -119,7 +120,7 @@ def logs(context: StreamFacet, request: Request) -> Any:
     query = request.valid_query
     if query["source"] == "file" and query["path"] is None:
         raise Invalid({"path": "is required"})
-    require_reader(request, query)
+    require_reader(request, LogParams(query["source"], query["unit"], query["path"]))
     other_node = held_elsewhere(request, context.__parent__)
     if other_node:
         return peers.forward(request, other_node)

@@ -140,7 +140,7 @@ def ask_for_cause(context: PipelineContext, wanted: AskCause) -> str:
         "heal_id": f"{record.id}.{record.step}.cause",
         "token": context.token,
         "phase": "look",
-        "params": {name: value for name, value in wanted.subject._asdict().items() if value is not None},
+        "params": {name: value for name, value in vars(wanted.subject).items() if value is not None},
     }
     return context.fleet.send(context.root, wanted.host, "heal", params, timeout=60, expiry=LOOK_WAIT_S, by="healing")
 

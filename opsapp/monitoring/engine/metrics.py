@@ -17,8 +17,7 @@ from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.series import Live, erasure
 from opsapp.tree.root import Root
-from opsapp.wire.plugins import MOST_METRICS
-from opsapp.wire.probes import Outcome
+from opsapp.wire.probes import MOST_METRICS, Outcome
 from opsapp.wire.readings import PLUGIN, STALE_AFTER_INTERVALS, metric_name
 
 from . import changes

@@ -220,8 +220,8 @@ class Entry:
         if not self.settings.upside_down or outcome.ok is None:
             return outcome
         fails = "it fails, as it should: " if not outcome.ok else "it does not fail, and it should: "
-        seen = outcome._replace(ok=not outcome.ok, detail=fails + outcome.detail)
-        return seen._replace(response_time_ms=None, certificate_days=None, degraded=None)
+        seen = replace(outcome, ok=not outcome.ok, detail=fails + outcome.detail)
+        return replace(seen, response_time_ms=None, certificate_days=None, degraded=None)
 
     def hold_from(self, called: float, zone: str) -> int:
         """Seconds for which a check of that moment says how it is: of a push monitor, until it is late."""

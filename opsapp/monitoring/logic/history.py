@@ -9,7 +9,7 @@ from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.uptime import percent
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
-from opsapp.wire.plugins import MOST_METRICS
+from opsapp.wire.probes import MOST_METRICS
 from opsapp.wire.records import Between, Most
 
 RANGE_H = (1, 17_520)  # two years, as long as hourly roll-ups are kept

@@ -61,19 +61,21 @@ def tell(
     """Tell people something, in the transaction that makes it true. Durable from the commit on.
 
     `key` is the root cause: what is told under one key within a minute is one message. By habit it is `family:thing`
-    (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`). `target` is what it is about, an id or a name
-    of a monitor or an agent (or `hostname/NAME`); `ids` are those of what it is about by their nouns (`incident`,
-    `monitor`, `rule`, …), and lead to its page: nothing is told of a target that a maintenance window keeps silent
-    (`despite_window`: but what a person has to see to, which no window expects), and what is told of one that fails for
-    another's sake joins the message about the root cause. `confidential` is sent
-    in the place of title and text, and shown to nobody else; so is what an address in them
+    (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`).
+
+    `target` is what it is about, an id or a name of a monitor or an agent (or `hostname/NAME`); `ids` are those of what
+    it is about by their nouns (`incident`, `monitor`, `rule`, …), and lead to its page. Nothing is told of a target
+    that a maintenance window keeps silent (`despite_window`: but what a person has to see to), and what is told of one
+    that fails for another's sake joins the message about the root cause.
+
+    `confidential` is sent in the place of title and text, and shown to nobody else; so is what an address in them
     hides, where there is a master key.
 
     `phase` says that something `begins`, is `over` (under the same key), or that this `also` tells of what may have
     begun; `name` is then what the thing is called in the graph. What has one root cause has one message when it begins,
-    and one when it is over. What stands `apart` is a message of its own, whatever the root cause is. `gone` says that
-    what was told so under the key `name` is over: it is withdrawn where it has not left, and if it was told to nobody,
-    this end is not told either.
+    and one when it is over. What stands `apart` is a message of its own. `gone` says that what was told so under the
+    key `name` is over: it is withdrawn where it has not left, and if it was told to nobody, this end is not told
+    either.
     """
     if severity not in SEVERITIES:
         raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")

@@ -28,8 +28,6 @@ LOWEST = "operator"  # what the API asks of who decides or takes over
 
 
 class HeldLink(NamedTuple):
-    """A link that holds: who answers what, and how."""
-
     link: AnswerLink
     channel: str
     by: Answerer
@@ -37,7 +35,7 @@ class HeldLink(NamedTuple):
 
 
 def buttons_of(root: Root, channel: Channel, message: MessageContent) -> tuple[AnswerButton, ...]:
-    """What this message may be answered with, where it is sent to one person's channel."""
+    """Where it is sent to one person's channel."""
     node = node_of(root)
     addresses, by = node.registry.queryUtility(IPageAddresses), answerer_of(root, channel)
     if by is None or addresses is None:
@@ -55,7 +53,7 @@ def buttons_of(root: Root, channel: Channel, message: MessageContent) -> tuple[A
 
 
 def answerer_of(root: Root, channel: Channel) -> Answerer | None:
-    """For whom this channel answers, as far as this person may decide anything."""
+    """As far as this person may decide anything."""
     user = find_enabled(root, channel.record.answers_as)
     return Answerer(user.__name__, user.role) if user is not None and LOWEST in roles_up_to(user.role) else None
 
@@ -90,7 +88,7 @@ def held_link(root: Root, token: str) -> HeldLink:
 
 
 def count_wrong_link(node: Node, ip: str) -> None:
-    """A link that is none. TooMany where too many came from this address; those that are links are always answered."""
+    """TooMany where too many came from this address; those that are links are always answered."""
     settings = node.config[LoginSettings]
     limit = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
     count_attempt(node, [("answer:" + counted_address(ip), limit)])

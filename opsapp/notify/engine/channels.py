@@ -37,7 +37,7 @@ def change(root: Root, channel: Channel, record: ChannelRecord, url: str, source
 
 
 def delete(root: Root, channel: Channel) -> None:
-    """It goes, and what waits for it goes nowhere."""
+    """What waits for it goes nowhere."""
     log_of, now = deliveries_of(root), node_of(root).clock.now()
     for delivery in log_of.waiting_for(channel.id):
         log_of.end(delivery, "dropped", now, "the channel is gone")
@@ -50,7 +50,7 @@ def put_back(root: Root, channel: Channel) -> None:
 
 
 def wrong(root: Root, sound: JsonObject, channel: Channel | None) -> dict[str, str]:
-    """What is wrong with a body whose fields are sound each by itself; of a channel that there is, or of a new one."""
+    """What no field shows alone."""
     named, wrong = sound.get("answers_as"), wrong_address(made(ChannelAddress, sound), needed=channel is None)
     stays = channel is not None and named == channel.record.answers_as
     if named and not stays and find_enabled(root, named) is None:
@@ -59,8 +59,7 @@ def wrong(root: Root, sound: JsonObject, channel: Channel | None) -> dict[str, s
 
 
 def wrong_address(given: ChannelAddress, *, needed: bool = False) -> dict[str, str]:
-    """What is wrong with where the messages are to go, if that is given; Apprise has the last word. A type alone is
-    what an answer shows, and says nothing."""
+    """If it is given; Apprise has the last word. A type alone is what an answer shows, and says nothing."""
     if given.address is not None:
         return _wrong_fields(given, given.address)
     if given.url:
@@ -88,8 +87,8 @@ def _unknown(given: ChannelAddress, field: str) -> dict[str, str]:
 
 
 def declare(root: Root, config: Configuration) -> None:
-    """Applier: the channels of the YAML, by name. One that the API has changed stays changed; one that is in the file
-    no more goes."""
+    """The channels of the YAML, by name. One that the API has changed stays changed; one that is in the file no more
+    goes."""
     wanted = {record.name: record for record in config[NotificationSettings].channels}
     for channel in channels_of(root).values():
         if channel.source == "yaml" and channel.record.name not in wanted:

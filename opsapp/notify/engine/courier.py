@@ -1,4 +1,4 @@
-"""Handing one message to Apprise, in a native thread that the caller does not have to wait for longer than it likes.
+"""Handing one message to Apprise.
 
 Apprise blocks, and knows no limit to how long a slow server may drip; a thread cannot be ended from outside. So each
 message has a thread of its own: whoever hangs hangs alone, and the caller is told when his patience is over.
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class OutgoingMessage(NamedTuple):
-    """One message on its way, as plain values. `url` is opened for the journey and kept nowhere."""
+    """`url` is opened for the journey and kept nowhere."""
 
     delivery_id: str
     channel_id: str
@@ -55,8 +55,8 @@ class SendOutcome(NamedTuple):
 
 
 class AcceptedRecipients:
-    """Who has taken a message, where a channel has several recipients. Apprise asks for each whether it is in here, and
-    adds it: so another attempt goes to the others alone. Kept as marks, for a recipient's name is an address."""
+    """Where a channel has several recipients. Apprise asks for each whether it is in here, and adds it: so another
+    attempt goes to the others alone. Kept as marks, for a recipient's name is an address."""
 
     def __init__(self, marks: Iterable[str]):
         self.marks = set(marks)
@@ -73,9 +73,8 @@ class AcceptedRecipients:
 
 
 class AppriseLog(logging.Handler):
-    """What Apprise logs in a thread is why it failed there. It is heard here and nowhere else: it may show a URL.
-
-    That it failed is a warning; the reason (what the server said, why nobody answered) is a line for debugging."""
+    """What Apprise logs in a thread is why it failed there. It is heard here and nowhere else: it may show a URL. That
+    it failed is a warning; the reason (what the server said, why nobody answered) is a line for debugging."""
 
     REASON = re.compile(r".{0,30}\bException: (.+)", re.DOTALL)
     ADDRESS = re.compile(r" with url: \S+")
@@ -103,7 +102,7 @@ OVERHEARD = AppriseLog()
 
 @lru_cache(maxsize=1)
 def apprise() -> Any:
-    """The library, on first use and off the hub: importing it takes a fifth of a second, and its plugins as much."""
+    """On first use and off the hub: importing it takes a fifth of a second, and its plugins as much."""
     import apprise as library
 
     logger = logging.getLogger("apprise")
@@ -115,8 +114,7 @@ def apprise() -> Any:
 
 
 def plugin_of(url: str, timeout: float = 30.0, journey: Journey | None = None) -> Any:
-    """The service behind a URL, for a message or only to see whether there is one; or Invalid, which does not repeat
-    the URL."""
+    """Or Invalid, which does not repeat the URL."""
     library = apprise()
     asset = library.AppriseAsset(
         app_id="opsapp",
@@ -161,7 +159,7 @@ def _add_to_card(plugin: Any, actions: list[dict[str, str]]) -> None:
 
 
 def service_of(url: str) -> str:
-    """What kind of service it is, in a word: the URL's scheme. Invalid when Apprise does not know it."""
+    """The URL's scheme. Invalid when Apprise does not know it."""
     plugin_of(url)
     return url.partition(":")[0].strip().lower()
 
@@ -206,8 +204,8 @@ def in_every_form(secrets: Iterable[str]) -> list[str]:
 
 
 def send(node: Node, letter: OutgoingMessage, timeout: float, landed: Callable[[], None]) -> SendOutcome:
-    """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
-    thread has come to its end, however late."""
+    """Or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the thread has come to
+    its end."""
     denied, on_hub = denied_networks(node), node.hub.is_here()
     answered: Any = AsyncResult() if on_hub else queue.SimpleQueue()
 

@@ -1,9 +1,9 @@
 """Deliveries leave: intent committed, the message handed over in a thread of its own, outcome committed.
 
 A channel has one message in flight, and beside a less severe one a critical one, which never waits for it. What hangs
-is counted as failed when its time is up and holds up its own lane alone, for as long as its thread lives; so there are
-never more threads than `max_sending`, one for each lane that hangs, and one for each channel with a critical message. A
-process that dies between intent and outcome leaves a delivery that the next one sends again: at least once.
+is counted as failed when its time is up and holds up its own lane alone; so there are never more threads than
+`max_sending`, one for each lane that hangs, and one for each channel with a critical message. A process that dies
+between intent and outcome leaves a delivery that the next one sends again: at least once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Flight = tuple[ChannelLane, OutgoingMessage]  # a message in its lane
 
 
 class Sender:
-    """What is in flight from this node. `late` holds the lanes whose thread hangs."""
+    """`late` holds the lanes whose thread hangs."""
 
     def __init__(self, node: Node):
         self.node = node
@@ -70,7 +70,7 @@ class Sender:
         self.sent = self.failed = self.waiting = 0
 
     def step(self) -> bool:
-        """Send what is due, as far as there is room. Whether anything left."""
+        """As far as there is room. Whether anything left."""
         settings, now = options(self.node), self.node.clock.now()
         room = settings.max_sending - len(self.flying - self.late)
         letters, self.waiting = self.node.transact(begin, now, frozenset(self.flying), room)
@@ -102,7 +102,7 @@ class Sender:
             self.failed += 1
 
     def test(self, letter: OutgoingMessage) -> None:
-        """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
+        """What `begin_test` prepared, outside any transaction: now, whatever the channel's hours are."""
         if letter.channel_id in self.testing:
             self.node.transact(
                 finish, letter.delivery_id, SendOutcome("another test is under way"), self.node.clock.now()
@@ -131,8 +131,8 @@ def anything(root: Root) -> bool:
 
 
 def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> tuple[list[Flight], int]:
-    """Letters for lanes that are not busy, marked as being sent: all that are critical, and others as far as there is
-    room; and how many wait in all."""
+    """For lanes that are not busy, marked as being sent: all that are critical, and others as far as there is room; and
+    how many wait in all."""
     log_of = deliveries_of(root)
     if not anything(root):
         return [], 0
@@ -151,7 +151,7 @@ def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> t
 
 
 def _begun(root: Root, lane: ChannelLane, now: float) -> OutgoingMessage | None:
-    """The next letter of a lane, with its intent; None if there is none."""
+    """With its intent; None if there is none."""
     log_of, node = deliveries_of(root), node_of(root)
     delivery = _next(root, lane, now, options(node).burst)
     if delivery is None:
@@ -177,9 +177,9 @@ def _take_back(root: Root, now: float) -> None:
 
 
 def _next(root: Root, lane: ChannelLane, now: float, burst: int) -> Delivery | None:
-    """The next delivery of a lane: what is due longest, or, when many are due or were held back, all of them as one.
-    One that has been passed by what was told later of the same thing goes with that, so that the end of a story never
-    comes before its beginning; and what nobody ever takes holds up nothing else."""
+    """What is due longest, or, when many are due or were held back, all of them as one. One that has been passed by
+    what was told later of the same thing goes with that, so that the end of a story never comes before its beginning;
+    and what nobody ever takes holds up nothing else."""
     log_of, channel = deliveries_of(root), channels_of(root).get(lane.channel_id)
     if channel is None or not channel.record.enabled:
         for delivery in log_of.due(lane.channel_id, now, MERGED_AT_ONCE):
@@ -201,13 +201,12 @@ def _next(root: Root, lane: ChannelLane, now: float, burst: int) -> Delivery | N
 
 
 def _goes_all_the_same(delivery: Delivery, channel: Channel) -> bool:
-    """Whether a channel that rests after a failure takes it: a first attempt for what is more severe than what had
-    failed."""
+    """A channel that rests after a failure takes a first attempt for what is more severe than what had failed."""
     return not delivery.attempts and rank(delivery.severity) > rank(channel.rests_for)
 
 
 def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery:
-    """One of them with the messages of all, as they were told; the youngest, so that nothing is given up too soon."""
+    """As they were told; the youngest, so that nothing is given up too soon."""
     *others, last = sorted(several, key=lambda delivery: delivery.id)
     last.messages = tuple(message_id for delivery in (*others, last) for message_id in delivery.messages)
     last.kind, last.taken = "digest", ()
@@ -224,7 +223,7 @@ def _letter(root: Root, channel: Channel, delivery: Delivery) -> OutgoingMessage
     document = documents.documented(delivery.id, messages, text, links_of)
     answers = tuple(answer for message in messages for answer in links_of(message).answers)
     buttons = Buttons(title, text, answers) if len(messages) == 1 and answers else None
-    journey = Journey(mood, document["links"].get("page"), document, buttons)
+    journey = Journey(mood, document.links.get("page"), document, buttons)
     secrets = [secret for _, secrets_in in pairs for secret in secrets_in] + [answer.token for answer in answers]
     return OutgoingMessage(
         delivery.id, channel.id, channel.address(seal_of(root)), title, text, journey, tuple(secrets), delivery.taken
@@ -232,8 +231,7 @@ def _letter(root: Root, channel: Channel, delivery: Delivery) -> OutgoingMessage
 
 
 def _links_in(root: Root, channel: Channel) -> texts.LinksOf:
-    """Those of each message are made once: text, document and buttons have the same, and so has what is kept out of
-    errors."""
+    """Made once: text, document and buttons have the same, and so has what is kept out of errors."""
     addresses, made = node_of(root).registry.queryUtility(IPageAddresses), dict[int, texts.MessageLinks]()
 
     def links_of(message: MessageContent) -> texts.MessageLinks:
@@ -246,7 +244,7 @@ def _links_in(root: Root, channel: Channel) -> texts.LinksOf:
 
 
 def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> None:
-    """The outcome: it has arrived, is tried again later, or is given up."""
+    """It has arrived, is tried again later, or is given up."""
     log_of = deliveries_of(root)
     delivery = log_of.get(delivery_id)
     if delivery is None or delivery.status != "sending":
@@ -278,7 +276,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
 
 
 def begin_test(root: Root, channel: Channel, by: str, now: float) -> OutgoingMessage:
-    """The intent of a test message, in the transaction of whoever asks for it."""
+    """The intent, in the transaction of whoever asks for it."""
     log_of, node = deliveries_of(root), node_of(root)
     text = f"{by} has asked for it. Channel: {channel.record.name}"
     about = (f"test:{channel.id}", "test", "info", "Test message from opsapp", text)

@@ -37,14 +37,13 @@ def anything(root: Root, now: float) -> bool:
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds."""
     leases.check(root, LEASE)
     groups_of(root).shift(by, options(node_of(root)).group_s)
     deliveries_of(root).move(by)
 
 
 def route(root: Root, now: float) -> bool:
-    """One transaction: rows into their groups, due groups into messages."""
+    """In one transaction."""
     leases.check(root, LEASE)
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
@@ -70,7 +69,7 @@ def route(root: Root, now: float) -> bool:
 
 
 def _take_back(groups: Groups, gathered: dict[str, MessageGroup], key: str) -> bool:
-    """What this group has gathered is not told. Whether nothing of it was told before."""
+    """Whether nothing of it was told before."""
     group, stored = gathered.pop(key, None), groups.get(key)
     if stored is not None:
         groups.drop(key)
@@ -144,7 +143,7 @@ def _failure(target: str, group: MessageGroup) -> Failure:
 
 
 def _rightful(groups: Groups, key: str, cause: str) -> str:
-    """The key of the group about the root cause."""
+    """Of the group about the root cause."""
     family = family_of(key)
     return groups.home(name=cause) or groups.about(family, cause) or f"{family}:{cause}"
 
@@ -164,7 +163,7 @@ def _move(
 
 
 def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float) -> str:
-    """A message, and a delivery for every channel that takes it."""
+    """With a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
     times, more = (group.first_at, group.last_at, group.events), (group.titles, group.sealed)
     content = MessageContent(key, *about, cause, *times, "", group.ids, *more)
@@ -185,8 +184,8 @@ def _post(root: Root, channel: Any, message_id: str, severity: str, now: float) 
 def send_to(
     root: Root, now: float, channel: Any, *, key: str, kind: str, title: str, text: str, ids: Mapping[str, str]
 ) -> None:
-    """A message to one channel, whatever that takes of what all are told, in the transaction that makes it true. It
-    waits for the end of quiet hours as others do."""
+    """Whatever the channel takes of what all are told, in the transaction that makes it true. It waits for the end of
+    quiet hours as others do."""
     content = MessageContent(key, kind, "info", title, text, first_at=now, last_at=now, ids=ids)
     _post(root, channel, deliveries_of(root).add_message(content, now), "info", now)
 
@@ -203,7 +202,7 @@ def call(
     target: str | None,
     ids: Mapping[str, str],
 ) -> str:
-    """A critical message to one channel, which neither quiet hours nor a digest hold; the id of its delivery."""
+    """Neither quiet hours nor a digest hold it; the id of its delivery."""
     title, text = clip(public_text(title), LONGEST_TITLE), clip(public_text(text), LONGEST_TEXT)
     content = MessageContent(key, kind, "critical", title, text, target=target, first_at=now, last_at=now, ids=ids)
     log = deliveries_of(root)
@@ -213,7 +212,7 @@ def call(
 
 
 def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -> tuple[float, str | None]:
-    """When a message may leave, and what holds it until then. What is critical waits for no digest."""
+    """And what holds it until then. What is critical waits for no digest."""
     record = channel.record
     until = quiet.quiet_until(record.quiet_hours, severity, now, zone)
     if until is not None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.records import plain
 
 from .addresses import type_of
 from .buttons import PLAIN_JSON, Buttons, with_buttons
+from .documents import DeliveryDocument
 
 Parsed = JsonObject  # an address as Apprise parses it, and takes it for making a service
 
@@ -49,12 +51,11 @@ class Journey(NamedTuple):
 
     mood: str
     address: str | None
-    document: JsonObject
+    document: DeliveryDocument
     buttons: Buttons | None = None
 
 
 def adapted(parsed: Parsed, journey: Journey) -> Parsed:
-    """The address with what this message adds to it."""
     answered = with_buttons(parsed, journey.buttons) if journey.buttons is not None else None
     if answered is not None and answered["schema"] != parsed["schema"]:
         return answered  # a request of the service's own
@@ -62,7 +63,7 @@ def adapted(parsed: Parsed, journey: Journey) -> Parsed:
     service = type_of(str(parsed["schema"]))
     service = str(parsed["schema"]) if service == "apprise" else service
     if service == "webhook":
-        return parsed | {"payload": {**journey.document, **(parsed.get("payload") or {})}}
+        return parsed | {"payload": {**plain(journey.document), **(parsed.get("payload") or {})}}
     if service == "mail":
         own = parsed.get("headers") or {}
         taken = {name.lower() for name in own}

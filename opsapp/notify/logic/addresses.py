@@ -1,6 +1,6 @@
 """Kinds of channel with the fields that a person fills in, and the Apprise address that they make.
 
-The one declaration: the API, the pages and the guide's table come from it. Pure. Must not: know Apprise.
+The API, the pages and the guide's table come from it. Pure. Must not: know Apprise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Given = Mapping[str, str]
 
 @dataclass(frozen=True)
 class AddressField:
-    """One field. Kinds: web is an http or https address; of a choice the first is usual."""
+    """Kinds: web is an http or https address; of a choice the first is usual."""
 
     name: str
     label: str
@@ -195,7 +195,6 @@ BY_NAME = {declared.name: declared for declared in TYPES}
 
 
 def wrong_fields(name: str, given: Given) -> dict[str, str]:
-    """What is wrong with the fields of a type, by field."""
     kind = BY_NAME[name]
     known = {field.name for field in kind.fields}
     wrong = {name: f"is no field of {kind.title}" for name in given if name not in known}
@@ -227,7 +226,7 @@ def _is_web(text: str) -> bool:
 
 
 def address_of(name: str, given: Given) -> str:
-    """The Apprise address that the fields make; `wrong_fields` has found nothing."""
+    """`wrong_fields` has found nothing."""
     return BY_NAME[name].write({field: text.strip() for field, text in given.items()})
 
 
@@ -235,7 +234,7 @@ SCHEMES = {"mailto": "mail", "json": "webhook", "tgram": "telegram", "pover": "p
 
 
 def type_of(service: str) -> str:
-    """The type behind the scheme of an Apprise address, `apprise` where none of these has it."""
+    """By the scheme of an Apprise address, `apprise` where none of these has it."""
     scheme = service if service in BY_NAME or service in SCHEMES else service.removesuffix("s")
     kind = SCHEMES.get(scheme, scheme)
     return kind if kind in BY_NAME else "apprise"

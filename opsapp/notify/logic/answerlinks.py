@@ -32,7 +32,7 @@ class AnswerLink(NamedTuple):
 
 
 def read(token: str, keys: Iterable[bytes]) -> AnswerLink | None:
-    """The link, if one of these keys has signed it."""
+    """If one of these keys has signed it."""
     shape = _SHAPE.fullmatch(token.rpartition(".")[0])
     if shape is None or not token.isascii():
         return None

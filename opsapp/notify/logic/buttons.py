@@ -1,5 +1,4 @@
-"""A message that can be answered, in the form of each service that has buttons. Each button leads to a page, and does
-nothing by itself. Pure.
+"""A message that can be answered, in the form of each service that has buttons. Each button leads to a page. Pure.
 
 For Slack and Telegram it is a request of our own, because Apprise's services know no buttons there. Must not: import
 Apprise.
@@ -21,7 +20,7 @@ SLACK_TITLE, SLACK_TEXT, TELEGRAM_TEXT = 150, 3000, 4096  # the longest that the
 
 
 class Buttons(NamedTuple):
-    """A message with its answers. `text` has a line for each."""
+    """`text` has a line for each."""
 
     title: str
     text: str
@@ -29,14 +28,13 @@ class Buttons(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The text without the lines that the buttons stand for."""
+        """Without the lines that the buttons stand for."""
         lines = {answer.line for answer in self.answers}
         return "\n".join(line for line in self.text.split("\n") if line not in lines)
 
 
 def with_buttons(parsed: JsonObject, buttons: Buttons) -> JsonObject | None:
-    """An address, as Apprise has parsed it, with the buttons; None where the service, or this kind of address, has
-    none."""
+    """None where the service, or this kind of address, has none."""
     schema, targets = str(parsed["schema"]), list(parsed.get("targets") or ())
     if schema in ("ntfy", "ntfys") and not parsed.get("actions"):
         return {**parsed, "actions": "; ".join(f"view, {label}, {url}" for _, label, url in buttons.answers)}

@@ -18,8 +18,8 @@ _LONGEST_ERROR = 500
 
 
 def takes(channel: ChannelRecord, message: MessageContent) -> bool:
-    """Whether a channel is for this message: one of its severities, and one of its tags, if it has any. A message that
-    names its channels (tags `channel:NAME`) goes to those, whatever else they are for."""
+    """One of its severities, and one of its tags, if it has any. A message that names its channels (tags
+    `channel:NAME`) goes to those, whatever else they are for."""
     named = [tag[len(CHANNEL) :] for tag in message.tags if tag.startswith(CHANNEL)]
     if named:
         return channel.enabled and channel.name in named
@@ -29,13 +29,13 @@ def takes(channel: ChannelRecord, message: MessageContent) -> bool:
 
 
 def retry_at(attempts: int, created_at: float, now: float, retry: RetrySettings) -> float | None:
-    """When to try again after so many failed attempts; None: it is given up."""
+    """None: it is given up."""
     pause = min(retry.longest_s, retry.first_s * 2 ** min(attempts - 1, 30))
     return None if now + pause > created_at + retry.for_s else now + pause
 
 
 def without_address(text: str, url: str) -> str:
-    """An error's text without anything of the channel's URL: hosts and path segments are tokens with many services."""
+    """Without anything of the channel's URL: hosts and path segments are tokens with many services."""
     rest = url.partition("://")[2]
     parts = {part for part in (*_PARTS.split(rest), *_PARTS.split(unquote(rest))) if len(part) >= _SHORTEST_PART}
     for part in sorted({rest, unquote(rest), *parts} - {""}, key=len, reverse=True):

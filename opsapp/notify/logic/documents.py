@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.dataclass import dataclass
 
 from .texts import MOST_IN_A_DIGEST, LinksOf, MessageContent, worst_of
 
@@ -15,11 +15,45 @@ VERSION = 1
 DIGEST = "digest"
 
 
-def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, links_of: LinksOf) -> JsonObject:
-    """What Apprise puts beside it, `title` and `message` among that, is not in here. `text`: what people read of
-    several messages in one."""
+@dataclass(frozen=True)
+class DocumentTimes:
+    first_at: int
+    last_at: int
+
+
+@dataclass(frozen=True)
+class MessageDocument:
+    kind: str
+    severity: str
+    ids: dict[str, str]
+    target: str | None
+    cause: str | None
+    tags: tuple[str, ...]
+    text: str
+    events: int
+    times: DocumentTimes
+    links: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TitledDocument(MessageDocument):
+    """One of several."""
+
+    title: str
+
+
+@dataclass(frozen=True)
+class DeliveryDocument(MessageDocument):
+    """Without what Apprise puts beside it, `title` and `message`."""
+
+    delivery_id: str
+    messages: tuple[TitledDocument, ...] = ()
+
+
+def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, links_of: LinksOf) -> DeliveryDocument:
+    """`text`: what is read of several messages in one."""
     if len(messages) == 1:
-        return {"delivery_id": delivery_id, **_about(messages[0], links_of), "messages": []}
+        return DeliveryDocument(**vars(_about(messages[0], links_of)), delivery_id=delivery_id)
     whole = MessageContent(
         "",
         DIGEST,
@@ -30,21 +64,23 @@ def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, 
         last_at=max(message.last_at for message in messages),
         events=sum(message.events for message in messages),
     )
-    several = [{**_about(message, links_of), "title": message.title} for message in messages[:MOST_IN_A_DIGEST]]
-    return {"delivery_id": delivery_id, **_about(whole, links_of), "messages": several}
+    several = tuple(
+        TitledDocument(**vars(_about(message, links_of)), title=message.title)
+        for message in messages[:MOST_IN_A_DIGEST]
+    )
+    return DeliveryDocument(**vars(_about(whole, links_of)), delivery_id=delivery_id, messages=several)
 
 
-def _about(message: MessageContent, links_of: LinksOf) -> JsonObject:
-    """But for its title."""
-    return {
-        "kind": message.kind,
-        "severity": message.severity,
-        "ids": dict(message.ids),
-        "target": message.target,
-        "cause": message.cause,
-        "tags": list(message.tags),
-        "text": message.text,
-        "events": message.events,
-        "times": {"first_at": int(message.first_at), "last_at": int(message.last_at)},
-        "links": links_of(message).document(),
-    }
+def _about(message: MessageContent, links_of: LinksOf) -> MessageDocument:
+    return MessageDocument(
+        message.kind,
+        message.severity,
+        dict(message.ids),
+        message.target,
+        message.cause,
+        message.tags,
+        message.text,
+        message.events,
+        DocumentTimes(int(message.first_at), int(message.last_at)),
+        links_of(message).document(),
+    )

@@ -8,19 +8,14 @@
                                severe than what was told
     told → nothing             `every_s` after what was told
 
-So a key never has more than one message in `every_s` but for what is more severe, and a storm of one kind has one
-message in that time, however many its rows.
-
 Two rows are about one problem if they have one title and one rule. A group keeps the last row about each subject (a
 rule, an incident) as its `news`: what is over does not speak as long as something that is not over was not told.
 
-A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. A group counts what
-has begun in it and is not over as `open`; whoever stores the group knows which. While anything is open, a
-further beginning is no news unless it is more severe. An end is told when it is the last one, in the words of the root
-cause if that has said any. So what has one root cause has one message when it begins and one when it is over.
+A group counts what has begun in it and is not over as `open`. While anything is open, a further beginning is no news
+unless it is more severe. An end is told when it is the last one, in the words of the root cause if that has said any.
 
-A row that stands `apart` is a message of its own: it joins no root cause, and nothing joins it. Only such rows can be
-withdrawn: one that says `gone` takes back what the group of the key that it names has gathered.
+A row that stands `apart` joins no root cause, and nothing joins it. Only such rows can be withdrawn: one that says
+`gone` takes back what the group of the key that it names has gathered.
 """
 
 from __future__ import annotations
@@ -42,7 +37,7 @@ WORDS = ("title", "text", "severity", "tags", "target", "ids")
 
 
 class Told(NamedTuple):
-    """What a room has told: a row of the inbox. `sealed`: the confidential form of title and text."""
+    """A row of the inbox. `sealed`: the confidential form of title and text."""
 
     at: float
     key: str
@@ -77,8 +72,6 @@ class Told(NamedTuple):
 
 
 class LastTold(NamedTuple):
-    """What people were told of a group last."""
-
     kind: str
     severity: str
     at: float
@@ -113,7 +106,7 @@ class MessageGroup(NamedTuple):
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> MessageGroup:
-        """As it is stored; older stores lack what has a default here, and the root cause."""
+        """Older stores lack what has a default here, and the root cause."""
         known = {name: stored[name] for name in cls._fields if name in stored}
         told, end = stored.get("told"), stored.get("end")
         known |= {"sealed": stored.get("sealed"), "root": stored.get("root") or "", "told": told and LastTold(**told)}
@@ -121,7 +114,7 @@ class MessageGroup(NamedTuple):
         return cls(**known | {"end": end and tuple(end.get(name, {}) for name in WORDS)})
 
     def moved(self, by: float) -> MessageGroup:
-        """After the clock was set by so many seconds: its message is due when it would have been."""
+        """Its message is due when it would have been."""
         told = self.told and self.told._replace(at=self.told.at + by)
         return self._replace(due=None if self.due is None else self.due + by, told=told)
 
@@ -148,7 +141,6 @@ NOTHING = Before()
 def gather(
     group: MessageGroup | None, row: Told, before: Before, now: float, wait_s: float, every_s: float
 ) -> MessageGroup:
-    """The group with one more row in it."""
     after = before.total
     if row.phase in (BEGINS, OVER):
         after = before.others + (row.phase == BEGINS)
@@ -191,13 +183,12 @@ def _paced(group: MessageGroup, row: Told, wait_s: float, every_s: float) -> Mes
 
 
 def _told_of(group: MessageGroup) -> LastTold:
-    """A group that gathers nothing has told something."""
     assert group.told is not None
     return group.told
 
 
 def _begins_again(group: MessageGroup, row: Told, now: float, every_s: float) -> bool:
-    """Whether what is open here begins once more: its end was told to nobody, as in a maintenance window."""
+    """The end of what is open here was told to nobody, as in a maintenance window."""
     return row.phase == BEGINS and group.due is None and _told_of(group).at + every_s <= now
 
 
@@ -209,12 +200,12 @@ def _counted(group: MessageGroup, row: Told) -> MessageGroup:
 
 
 def is_over(group: MessageGroup, now: float, every_s: float) -> bool:
-    """Whether nothing is gathered, and what was told is long ago."""
+    """Nothing is gathered, and what was told is long ago."""
     return group.due is None and not group.open and _told_of(group).at + every_s <= now
 
 
 def agenda(group: MessageGroup, every_s: float) -> float:
-    """When this group must be looked at: its message is due, or it can be forgotten. One with something open waits."""
+    """Its message is due, or it can be forgotten. One with something open waits."""
     if group.due is not None:
         return group.due
     return math.inf if group.open else _told_of(group).at + every_s
@@ -236,7 +227,7 @@ def join(group: MessageGroup, other: MessageGroup, now: float, wait_s: float, ev
 
 
 def may_wait(group: MessageGroup) -> bool:
-    """Whether its message may wait until its root cause is known: something begins, and nothing was told of it."""
+    """Until its root cause is known: something begins, and nothing was told of it."""
     return group.told is None and bool(group.open)
 
 
@@ -286,7 +277,7 @@ def _latest(news: tuple[Told, ...], row: Told) -> tuple[Told, ...]:
 
 
 def _label(group: MessageGroup, row: Told, speaks: Told) -> str:
-    """Its title; with its rule where the title alone does not say what is over."""
+    """With its rule where the title alone does not say what is over."""
     rule = row.ids.get("rule")
     unclear = row.is_good and (speaks is not row or row.title in group.titles)
     return f"{row.title} ({rule})" if rule and unclear else row.title
@@ -301,7 +292,7 @@ def _settled(group: MessageGroup) -> MessageGroup:
 
 
 def _is_another(row: Told, last_told: LastTold) -> bool:
-    """Whether it is a problem, or an end, that people were not told of by its name."""
+    """People were not told of it by its name."""
     return not row.is_counted and row.problem not in last_told.names
 
 

@@ -20,8 +20,7 @@ Severities = Annotated[tuple[Annotated[str, Choice(*SEVERITIES)], ...], Most(3, 
 
 @dataclass(frozen=True)
 class QuietHours:
-    """When a channel holds back what can wait. `days` are those on which they begin; an end that is the start too means
-    the whole day."""
+    """`days` are those on which they begin; an end that is the start too means the whole day."""
 
     start: Annotated[Clock, FormField("Quiet from", "clock")]
     end: Annotated[Clock, FormField("Until", "clock")]
@@ -36,7 +35,7 @@ class QuietHours:
 
 
 def quiet_until(quiet: QuietHours | None, severity: str, now: float, zone: str) -> float | None:
-    """When the quiet hours end that hold a message of this severity now; None when it may go."""
+    """None when a message of this severity may go now."""
     if not quiet or severity not in quiet.severities:
         return None
     where = ZoneInfo(quiet.timezone or zone)

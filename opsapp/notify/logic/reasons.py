@@ -1,6 +1,6 @@
 """Why a message was not taken, in a sentence for people, from what the library that sends it says. Pure.
 
-Must not: replace the library's words, which stay in the log of deliveries: they are for who looks closer.
+Must not: replace the library's words, which stay in the log of deliveries.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CODES = {
 
 
 def reason_of(error: str) -> str:
-    """The sentence. What the service itself says in words stays as it is."""
+    """What the service itself says in words stays as it is."""
     status = _STATUS.search(error)
     if status is not None:
         return _of_status(int(status[1]))

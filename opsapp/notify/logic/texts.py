@@ -21,7 +21,7 @@ GOOD_NEWS = ("resolved", "online", "recovered", "closed")
 
 @dataclass(frozen=True)
 class MessageShown:
-    """What a group has told, as people see it in the log."""
+    """As people see it in the log."""
 
     key: str
     kind: str
@@ -47,7 +47,7 @@ class MessageContent(MessageShown):
 
 
 class AnswerButton(NamedTuple):
-    """A link by which its reader answers a message. The address is a secret."""
+    """The address is a secret."""
 
     act: str
     label: str
@@ -63,8 +63,6 @@ class AnswerButton(NamedTuple):
 
 
 class MessageLinks(NamedTuple):
-    """Where people read more about a message, and how they answer it."""
-
     page: str | None = None
     answers: tuple[AnswerButton, ...] = ()
 
@@ -97,7 +95,7 @@ def written(messages: Sequence[MessageContent], zone: str, links_of: LinksOf = n
 
 
 def worst_of(messages: Sequence[MessageContent]) -> MessageContent:
-    """The most severe of those that are no good news, if there are any."""
+    """Those that are no good news, if there are any."""
     bad = [message for message in messages if mood(message) != "success"]
     return max(bad or messages, key=lambda message: rank(message.severity))
 

@@ -1,7 +1,4 @@
-"""What is stored of notifications. One file per kind of thing.
-
-Lives here: /api/notifications itself, and how a new store gets it. Must not: HTTP, gevent, decisions.
-"""
+"""What is stored of notifications. Must not: HTTP, gevent, decisions."""
 
 from __future__ import annotations
 

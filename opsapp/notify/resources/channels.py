@@ -1,4 +1,4 @@
-"""Channels: where messages go. A channel's URL is sealed and never shown again."""
+"""Where messages go. A channel's URL is sealed and never shown again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Channels(Folder):
 
 
 class Channel(Record):
-    """/api/notifications/channels/{id}. `fields` is replaced whole; `source` is `api` or `yaml`."""
+    """`fields` is replaced whole; `source` is `api` or `yaml`."""
 
     url = "/api/notifications/channels/{channel_id}"
     rests_for = "critical"  # how severe that was which failed last; in older stores nobody knows
@@ -41,7 +41,7 @@ class Channel(Record):
         self.service = service
         self.source = source
         self.created_at = now
-        self.last: JsonObject = {}  # how the last attempts went: sent_at, failed_at, error
+        self.last: dict[str, int | str | None] = {}  # how the last attempts went: sent_at, failed_at, error
         self.rests_until = 0.0  # after a failed attempt
 
     @property
@@ -90,6 +90,6 @@ def readdress(root: Root, channel: Channel, url: str, service: str) -> None:
 
 
 def reseal(root: Root, anew: Any) -> None:
-    """For `opsapp rekey`: every sealed URL once more."""
+    """For `opsapp rekey`."""
     for channel in channels_of(root).values():
         channel.sealed = anew(channel.sealed, PURPOSE)

@@ -1,6 +1,6 @@
 """What of a message is a secret: stored sealed, beside a text that may be read, and opened for the journey alone.
 
-Lives here: sealing, opening, sealing anew. Must not: show any of it.
+Must not: show any of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ def seal(root: Root, given: Confidential) -> str:
 
 
 def opened(root: Root, message: MessageContent) -> tuple[MessageContent, tuple[str, ...]]:
-    """The message as it is sent, and the secrets in it."""
     if message.sealed is None:
         return message, ()
     title, text, secrets = json.loads(seal_of(root).open(message.sealed, PURPOSE))
@@ -45,7 +44,7 @@ def opened(root: Root, message: MessageContent) -> tuple[MessageContent, tuple[s
 
 
 def reseal(root: Root, anew: Reseal) -> None:
-    """For `opsapp rekey`: wherever a message is on its way from being told to the log."""
+    """Wherever a message is on its way from being told to the log."""
 
     def again(fields: JsonObject) -> JsonObject:
         return {**fields, SEALED: anew(fields[SEALED], PURPOSE)}

@@ -31,8 +31,6 @@ ANY = "*"
 
 
 class Message(Persistent):
-    """What a group has told, as it is stored."""
-
     def __init__(self, content: MessageContent):
         self.fields = dict(vars(content))
 
@@ -42,9 +40,9 @@ class Message(Persistent):
 
 
 class Deliveries(Folder):
-    """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: id -> the process that sends it.
-    Ids are in the order of time. `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only
-    what has ended has a status there, for what has not is in the queues. `counts`: how many each filter has."""
+    """`queue`: channel id -> (due, id); `sending`: id -> the process that sends it. Ids are in the order of time.
+    `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only what has ended has a status
+    there, for what has not is in the queues. `counts`: how many each filter has."""
 
     url = "/api/notifications/deliveries"
 
@@ -95,8 +93,8 @@ class Deliveries(Folder):
         self.agenda(delivery.channel_id).add(due, delivery.id)
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds: what is tried again has as long to wait as before. What is held until
-        an hour (quiet hours, a digest) waits for that hour."""
+        """What is tried again has as long to wait as before. What is held until an hour (quiet hours, a digest) waits
+        for that hour."""
         waiting = [self[delivery_id] for rows in self.queue.values() for _, delivery_id in rows]
         for delivery in waiting:
             if delivery.attempts or not delivery.held:
@@ -140,7 +138,7 @@ class Deliveries(Folder):
         return [other for other in older if not keys.isdisjoint(other.keys_told())]
 
     def withdraw(self, keys: Collection[str], now: float) -> None:
-        """What was told under these keys is over: messages of them that have not left do not leave."""
+        """Messages of them that have not left do not leave."""
         for channel_id in list(self.queue) if keys else ():
             for delivery in self.waiting_for(channel_id):
                 messages = delivery.contents()
@@ -155,8 +153,8 @@ class Deliveries(Folder):
         return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
 
     def page(self, status: str | None, channel_id: str | None, limit: int, offset: int) -> tuple[list[Delivery], int]:
-        """A page, newest first, and how many there are. Only the page itself is read: what has not left yet comes from
-        its queues, everything else by the index."""
+        """Newest first, and how many there are. Only the page itself is read: what has not left yet comes from its
+        queues, everything else by the index."""
         if status in ("queued", "sending"):
             waiting = sorted(self._under_way(status, channel_id), reverse=True)
             return [self[delivery_id] for delivery_id in waiting[offset : offset + limit]], len(waiting)
@@ -173,7 +171,7 @@ class Deliveries(Folder):
         return [name for channel, waiting in self.queue.items() if channel_id in (None, channel) for _, name in waiting]
 
     def purge(self, before: float) -> bool:
-        """Forget a page of what ended long ago; whether there may be more."""
+        """A page of what ended long ago; whether there may be more."""
         limit = f"{int(before * 1000):012x}"
         old = list(islice(self._children.keys(None, limit), PAGE))
         gone = [delivery_id for delivery_id in old if self[delivery_id].status not in ("queued", "sending")]
@@ -223,11 +221,9 @@ class Delivery(Record):
 
     @property
     def severity(self) -> str:
-        """That of its most severe message."""
         return max((message.severity for message in self.contents()), key=rank, default="info")
 
     def keys_told(self) -> frozenset[str]:
-        """What its messages are about."""
         return frozenset(message.key for message in self.contents())
 
     @property
@@ -261,7 +257,7 @@ def count_deliveries(root: Root) -> None:
 
 
 def timed_id(now: float, taken: OOBTree) -> str:
-    """An id that sorts by time, and behind all that are taken: what was told first is sent first."""
+    """It sorts by time, and behind all that are taken: what was told first is sent first."""
     last = int(taken.maxKey(), 16) if taken else 0
     return f"{max((int(now * 1000) << 32) + secrets.randbits(32), last + 1):020x}"
 

@@ -14,12 +14,10 @@ KEY, NAME = "key ", "name "
 
 
 class Groups(Persistent):
-    """`groups`: key -> group; `agenda`: (time, key); `targets`: `family:target` -> key of the group about it.
-
-    What is open: `members`, (key of the group, own key of a row) -> name of the thing; `homes`, own key of a row, or
-    name of a thing -> key of the group in which it is open. A group may have thousands of members; none of them is
-    looked at when another one comes or goes.
-    """
+    """`groups`: key -> group; `agenda`: (time, key); `targets`: `family:target` -> key of the group about it. What is
+    open: `members`, (key of the group, own key of a row) -> name of the thing; `homes`, own key of a row, or name of a
+    thing -> key of the group in which it is open. A group may have thousands of members; none of them is looked at when
+    another one comes or goes."""
 
     def __init__(self) -> None:
         self.groups = OOBTree()
@@ -33,15 +31,14 @@ class Groups(Persistent):
         return None if stored is None else MessageGroup.read(stored)
 
     def about(self, family: str, target: str) -> str | None:
-        """The key of the group about a target."""
         return self.targets.get(f"{family}:{target}")
 
     def home(self, key: str = "", name: str = "") -> str | None:
-        """The key of the group in which a row, or what is called so, is open."""
+        """In which a row, or what is called so, is open."""
         return self.homes.get(KEY + key) or self.homes.get(NAME + name)
 
     def before(self, key: str, group: MessageGroup | None, own: str) -> Before:
-        """What is open in a group before a row of this own key joins it."""
+        """What is open in it before a row of this own key joins."""
         known = (key, own) in self.members
         return Before(known, (group.open if group else 0) - known)
 
@@ -54,7 +51,7 @@ class Groups(Persistent):
             self._leave(NAME + self.members.pop((key, row.key)), key)
 
     def move(self, key: str, rightful: str) -> None:
-        """What is open in a group is open in another one from now on; the group itself is no more."""
+        """The group itself is no more."""
         for place in list(self.members.keys((key, ""), (key, LAST))):
             self._enter(rightful, place[1], self.members.pop(place))
         self.drop(key)
@@ -92,11 +89,9 @@ class Groups(Persistent):
             del self.targets[place]
 
     def due(self, now: float, most: int) -> list[str]:
-        """Keys of groups to be looked at."""
         return [key for _, key in Agenda(self.agenda).due(now, most)]
 
     def shift(self, by: float, every_s: float) -> None:
-        """The clock was set by so many seconds."""
         for key, stored in list(self.groups.items()):
             self.put(key, MessageGroup.read(stored).moved(by), every_s)
 

@@ -1,4 +1,4 @@
-"""The inbox: what rooms have told, until it is routed. A tree per writer, so that writers never conflict."""
+"""What rooms have told, until it is routed. A tree per writer, so that writers never conflict."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ def inbox_of(root: Root) -> Inbox:
 
 
 def put(root: Root, row: Told) -> None:
-    """One more row, of the writer whose transaction this is."""
+    """Of the writer whose transaction this is."""
     inbox_of(root).put(node_of(root).writer(), row._asdict())
 
 
 def trees_of(root: Root) -> list[Any]:
-    """The rows of each writer."""
     return list(root.system[INBOX]["rows"].values())
 
 
 def waiting(root: Root) -> bool:
-    """Whether there is anything to take."""
     return bool(inbox_of(root))
 
 
 def take(root: Root, most: int) -> list[Told]:
-    """Some rows, in the order of time as far as they were read, which are then the caller's in its transaction."""
+    """In the order of time as far as they were read; they are then the caller's in its transaction."""
     return sorted((Told(**row) for row in inbox_of(root).take(most)), key=lambda row: row.at)

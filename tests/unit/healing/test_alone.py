@@ -9,7 +9,8 @@ from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages.alone import drawn_shares, policies
 from opsapp.runtime.chainkey import keyed_draw
-from opsapp.wire.policies import PolicyBundle, PolicyTerms, check_bundle, sign
+from opsapp.wire.policies import PolicyBundle, check_bundle, sign
+from opsapp.wire.records import plain
 
 from .world import BOX, trust, world
 from .world import rule as bare
@@ -93,18 +94,18 @@ def test_the_shares_come_to_the_limit_of_the_fleet_and_no_more():
 
 
 def test_an_agent_would_take_it():
-    bundle = PolicyBundle("a1", 1, 0, 9, PolicyTerms(tuple(given()), 45, 3))
-    sent = json.loads(json.dumps(bundle.sent()))
-    assert check_bundle(sent, sign(sent, "secret"), "secret", "a1") == PolicyBundle.read(sent) == bundle
+    bundle = PolicyBundle(tuple(given()), 45, 3, agent_id="a1", version=1, issued_at=0, expires_at=9)
+    sent = json.loads(json.dumps(plain(bundle)))
+    assert check_bundle(sent, sign(sent, "secret"), "secret", "a1") == bundle
 
 
 def test_a_rule_without_a_settle_time_leaves_it_to_the_action():
-    assert "settle_s" not in given()[0].sent()
-    assert given(rule=rule(settle_s=7))[0].sent()["settle_s"] == 7
+    assert "settle_s" not in plain(given()[0])
+    assert plain(given(rule=rule(settle_s=7))[0])["settle_s"] == 7
 
 
 def test_a_host_alone_waits_for_the_proof_as_long_as_the_service_would():
-    given_s = [given(rule=rule(verify_timeout_s=value))[0].sent()["verify_timeout_s"] for value in (None, 200)]
+    given_s = [plain(given(rule=rule(verify_timeout_s=value))[0])["verify_timeout_s"] for value in (None, 200)]
     assert given_s == [60, 200]
 
 
