@@ -7,8 +7,9 @@ Other programs are not strict (a number may be a text, a flag 1), so these kinds
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -31,9 +32,13 @@ class LooseKind(JsonKind):
     def read(self, value: Any, path: str, wrong: Wrong) -> Any:
         try:
             return self.make(value)
-        except (TypeError, ValueError, AttributeError) as problem:
+        except (TypeError, ValueError, AttributeError, OverflowError) as problem:
             wrong[path] = str(problem)
             return None
+
+
+class LooseNumber(LooseKind):
+    """`read_leniently` does without one that is no number."""
 
 
 def json_value(text: Any) -> Any:
@@ -47,9 +52,18 @@ def json_value(text: Any) -> Any:
 Word = Annotated[str, LooseKind(lambda value: str(value or ""))]
 Label = Annotated[str, LooseKind(str)]
 Switch = Annotated[bool, LooseKind(bool)]
-Number = Annotated[int | None, LooseKind(lambda value: None if value == "" else int(value))]
-Figure = Annotated[int, LooseKind(lambda value: int(value or 0))]
-Measure = Annotated[float, LooseKind(lambda value: float(value or 0))]
+
+
+def _finite(value: Any) -> float:
+    number = float(value or 0)
+    if not math.isfinite(number):
+        raise ValueError("is no number of anything")
+    return number
+
+
+Number = Annotated[int | None, LooseNumber(lambda value: None if value == "" else int(value))]
+Figure = Annotated[int, LooseNumber(lambda value: int(value or 0))]
+Measure = Annotated[float, LooseNumber(_finite)]
 Json = Annotated[Any, LooseKind(json_value)]  # a value, or a text that says one
 AsItIs = Annotated[Any, Anything()]
 MANY = Most(100_000)
@@ -58,9 +72,12 @@ Labels = Annotated[tuple[Label, ...] | None, MANY]
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignRecord:
-    """`besides`: the names of what nobody here reads and that says something."""
+    """`besides`: the names of what nobody here reads and that says something. `doubts`: what should have been numbers,
+    each as people read it:
+    its name, a space, and what stood there."""
 
     besides: Annotated[tuple[str, ...], ReadOnly()] = ()
+    doubts: Annotated[tuple[str, ...], ReadOnly()] = ()
 
 
 R = TypeVar("R", bound=ForeignRecord)
@@ -87,6 +104,28 @@ def read(record: type[R], given: Any) -> R:
         raise NotImported("it cannot be understood: " + "; ".join(f"{name} {text}" for name, text in wrong.items()))
     said = (str(name) for name, value in given.items() if value not in (None, "", [], {}))
     return replace(made(record, values), besides=tuple(sorted(n for n in said if _as_python(n) not in kind.names)))
+
+
+def read_leniently(record: type[R], given: Any) -> R:
+    """As `read`; what should be a number and is none counts as left out, and stands in `doubts`."""
+    try:
+        return read(record, given)
+    except NotImported:
+        odd = {name: str(value) for name, value in _odd_numbers(record, given)}
+        if not odd:
+            raise
+    sound = {name: value for name, value in given.items() if str(name) not in odd}
+    return replace(read(record, sound), doubts=tuple(f"{name} {text[:40]!r}" for name, text in odd.items()))
+
+
+def _odd_numbers(record: Any, given: Any) -> Iterator[tuple[str, object]]:
+    numbers = {entry.name: entry for entry in _kind_of(record).entries if isinstance(entry.kind, LooseNumber)}
+    for name, value in given.items() if isinstance(given, dict) else ():
+        entry, wrong = numbers.get(_as_python(str(name))), Wrong()
+        if entry is not None and value is not None:
+            entry.kind.read(value, "", wrong)
+        if wrong:
+            yield str(name), value
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from opsapp.monitoring.earlier import EarlierDaysAsCode
 
-from . import kumachannels, kumahistory, kumamonitors, kumapages, kumawindows
+from . import kumachannels, kumafile, kumahistory, kumamonitors, kumapages, kumawindows
 from .estate import PUBLIC, Estate
 from .foreign import NotImported
 from .kumafile import KumaFile, read_file
@@ -23,6 +23,7 @@ LEFT = {
     "Docker host": kumamonitors.OF_A_HOST,
     "remote browser": kumamonitors.NO_BROWSER,
     "API key": "make one here",
+    kumafile.ODD: "what should be a number there is none",
     "history": "single checks are not taken; of a database of 2.x the days are",
 }
 
@@ -57,6 +58,7 @@ def _monitors(estate: Estate, file: KumaFile, shown: frozenset[int]) -> dict[int
         with estate.entry("monitor", monitor.told) as notes:
             if monitor.wrong:
                 raise NotImported(monitor.wrong)
+            notes += [f"{doubt} is no number: taken as if nothing was said" for doubt in monitor.doubts]
             entry = kumamonitors.monitor_as_code(monitor, notes)
             public = [PUBLIC] if monitor.id in shown else []
             tags = (*map(str, monitor.tags or ()), *_groups(monitor, parents), *used(monitor), *public)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from opsapp.wire.dataclass import dataclass
 
-from .foreign import NotImported, named, read
+from .foreign import NotImported, named, read, read_leniently
 from .kumarecords import (
     KumaBackup,
     KumaBeside,
@@ -47,6 +48,7 @@ BESIDES = (
 )
 HISTORY = ("heartbeat", "heartbeats")
 DAYS = "stat_daily"
+PLACE, ODD = "weight", "rows"
 MOST_DAYS = 366  # of each monitor: years of thousands would fill the memory
 _SQLITE = b"SQLite format 3\0"
 
@@ -89,7 +91,7 @@ def _from_json(document: Any) -> KumaFile:
 
 def _monitor(given: Any) -> KumaMonitor:
     try:
-        return read(KumaMonitor, given)
+        return read_leniently(KumaMonitor, given)
     except NotImported as reason:  # it is told in its place
         return KumaMonitor(name=named(given), wrong=str(reason))
 
@@ -111,24 +113,38 @@ def _from_database(path: str) -> KumaFile:
 class Tables:
     def __init__(self, database: sqlite3.Connection):
         self.database = database
+        self.odd = Counter[str]()  # rows that are left because they say no number, by their table
         self.present = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def rows(self, table: str) -> Iterator[dict[str, object]]:
-        return map(dict, self.database.execute(f'SELECT * FROM "{table}"'))  # a name of ours
+        return map(dict, self._select(table))
+
+    def _select(self, table: str) -> Iterator[sqlite3.Row]:
+        return self.database.execute(f'SELECT * FROM "{table}"')  # a name of ours
 
     def read(self, record: type[KumaRecord], table: str) -> tuple[KumaRecord, ...]:
-        return tuple(read(record, row) for row in self.rows(table))
+        return tuple(self.sound(record, table, self._select(table)))
+
+    def sound(self, record: type[KumaRecord], table: str, rows: Iterable[sqlite3.Row]) -> Iterator[KumaRecord]:
+        """A row without its number would tie what is not tied, or count what was not; its place is only a place."""
+        for row in rows:
+            told = read_leniently(record, dict(row))
+            if all(doubt.startswith(f"{PLACE} ") for doubt in told.doubts):
+                yield told
+            else:
+                self.odd[table] += 1
 
     def if_present(self, record: type[KumaRecord], table: str) -> tuple[KumaRecord, ...]:
         return self.read(record, table) if table in self.present else ()
 
 
 def _from_tables(tables: Tables) -> KumaFile:
+    monitors = tuple(_monitors(tables))
     told = [row.value for row in tables.if_present(KumaSetting, "setting") if row.key == "serverTimezone"]
-    return KumaFile(
-        tuple(_monitors(tables)),
+    file = KumaFile(
+        monitors,
         tuple(tables.rows("notification")),
-        tuple(_besides(tables)),
+        (),
         tables.if_present(KumaWindow, "maintenance"),
         tables.if_present(KumaWindowTie, "monitor_maintenance"),
         tables.if_present(KumaPage, "status_page"),
@@ -138,6 +154,7 @@ def _from_tables(tables: Tables) -> KumaFile:
         tuple(_days(tables)),
         str(told[0]) if told and told[0] else None,
     )
+    return replace(file, besides=tuple(_besides(tables)))  # at the end: what could not be understood is among it
 
 
 def _monitors(tables: Tables) -> Iterator[KumaMonitor]:
@@ -166,8 +183,7 @@ def _days(tables: Tables) -> Iterator[KumaDay]:
     ranked = f"SELECT *, row_number() OVER (PARTITION BY monitor_id ORDER BY timestamp DESC) AS place FROM {DAYS}"
     wanted = "SELECT monitor_id, timestamp, up, down"
     text = f"{wanted} FROM ({ranked}) WHERE place <= ? ORDER BY monitor_id, timestamp"
-    for row in tables.database.execute(text, (MOST_DAYS,)):
-        yield read(KumaDay, dict(row))
+    yield from tables.sound(KumaDay, DAYS, tables.database.execute(text, (MOST_DAYS,)))
 
 
 def _besides(tables: Tables) -> Iterator[tuple[str, str]]:
@@ -178,3 +194,4 @@ def _besides(tables: Tables) -> Iterator[tuple[str, str]]:
         (count,) = tables.database.execute(f"SELECT count(*) FROM {HISTORY[0]}").fetchone()
         if count:
             yield "history", f"{count} {HISTORY[1]}"
+    yield from ((ODD, f"{count} of {table}") for table, count in sorted(tables.odd.items()))

@@ -12,6 +12,7 @@ from .kumafile import KumaFile
 from .kumarecords import KumaDay
 
 DAY_S = 86_400
+LATEST = 253_402_300_799  # the end of 9999, after which dates have no name
 
 
 def days_by_name(file: KumaFile, names: dict[int, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -32,7 +33,7 @@ def told(days: tuple[str, ...]) -> str:
 
 def _day(row: KumaDay, interval: int) -> str | None:
     checks = row.up + row.down
-    if checks <= 0:
+    if checks <= 0 or min(row.up, row.down) < 0 or not 0 <= row.timestamp <= LATEST:
         return None
     seconds = min(checks * interval, DAY_S)
     seconds_up = seconds * row.up // checks

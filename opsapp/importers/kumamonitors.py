@@ -158,6 +158,8 @@ def _comparison(monitor: KumaMonitor) -> str:
 
 
 def _port(monitor: KumaMonitor, notes: list[str]) -> MonitorEntry:
+    if not monitor.port:
+        raise NotImported("it has no port")
     return _made(monitor, "tcp", "tcp://" + host_and_port(monitor.hostname, monitor.port))
 
 

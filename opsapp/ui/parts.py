@@ -16,7 +16,7 @@ from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, 
 from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
 from opsapp.monitoring.engine import MetricPoint, ReportedLine, ReportTotal, ResponsePoint
 from opsapp.monitoring.notices import NoticeRecord
-from opsapp.monitoring.records import IncidentRecord, MonitorRecord, StatusDocument, UptimeFigures, WarRoom
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
 from opsapp.notify.interfaces import ChannelDescription
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
 from opsapp.oncall.records import EscalationRecord, OnCallRecord, PolicyRecord, ScheduleRecord, ShiftRecord
@@ -117,6 +117,7 @@ OVERVIEW = AnswerOf("overview", Overview)
 PEOPLE = AnswerOf("people", list[Person])
 PAST = AnswerOf("past", Replayed)
 POLICY = AnswerOf("policy", PolicyRecord)
+PUBLISHED = AnswerOf("published", list[MonitorRecord])
 PROBLEM = AnswerOf("problem", ProblemRecord)
 PROBLEMS = AnswerOf("problems", list[ProblemRecord])
 READINGS = AnswerOf("readings", list[ReadingRecord])
@@ -136,7 +137,6 @@ SESSIONS = AnswerOf("sessions", list[SessionShown])
 SHIFTS = AnswerOf("shifts", list[ShiftRecord])
 SOURCE = AnswerOf("source", RuleRecord)
 STATUS_PAGE = AnswerOf("settings", PageRecord)
-STATUS_SUMMARY = ReadAs("status", StatusDocument)
 STORE = AnswerOf("store", StoreState)
 STORED_WINDOW = AnswerOf("stored", WindowRecord)
 SUGGESTIONS = AnswerOf("suggestions", list[SuggestionRecord])

@@ -4,13 +4,15 @@ A real server on the store that `years_store` makes. What is asked for comes fro
 the API document: a new page or call is among it. The first answer is named apart; `wait` is how long the longest of
 another client's calls of /api/me took meanwhile. Bounds: 60 ms, 100 where an answer is about all 2,000 monitors or
 1,000 hosts, none for what reads the whole record by its nature; and 50 ms of waiting. Rows are sorted by cost;
-BENCH_ROWS=all prints those under 10 ms too.
+BENCH_ROWS=all prints those under 10 ms too; BENCH_ONLY=TEXT asks only for addresses that contain it. It takes 13
+minutes beside other work; a line a minute says how far it has come. Tools of assistants stand as `/api/mcp NAME`.
 """
 
 import http.client
 import json
 import os
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -18,6 +20,7 @@ import urllib.parse
 from pathlib import Path
 from typing import NamedTuple
 
+from opsapp.assistants.logic.tools import READS
 from opsapp.auth.cookies import SESSION
 from opsapp.ui.plan import PAGES
 from tests.bench import Row
@@ -30,6 +33,7 @@ from tests.support.waiting import until
 SILENT = 20
 TIMES, WAITED, CHEAP_MS, DAY_S = 5, 3, 10, 86_400
 REST_S, REST_SHARE, AT_MOST_S = 3, 0.1, 120
+ONLY, SAID_EVERY_S = os.environ.get("BENCH_ONLY", ""), 60
 EVERY_ROW = os.environ.get("BENCH_ROWS") == "all"
 BOUND_MS, MANY_BOUND_MS, WAIT_MS = 60, 100, 50
 CONFIG = {
@@ -62,6 +66,8 @@ GIVEN = {"q": "0017", "tag": "public", "user": "ada", "owner": "otto", "username
          "uses": "otto", "within": "24h"}  # fmt: skip
 TARGETS = {"/api/audit": "agent-77", "/audit": "agent-77"}
 DEEP = COUNT - 60
+MCP, TOOLS = "/api/mcp ", {tool.name: tool for tool in READS} | {"what_if": None}
+PAGED = {name: {"limit": 100} for name in ("list_incidents", "list_ledger", "list_requests")}
 
 
 class Cost(NamedTuple):
@@ -92,11 +98,22 @@ def measure():
             report(serve, made.hosts[SILENT:])
             rest(serve, asker)
             yield Row("the server's memory", memory_mb(serve), "MB")
-            addresses = list(dict.fromkeys(pages_of(made) + calls_of(asker.json("/api/openapi.json"), made.ids)))
-            costs = [asker.cost(address) for address in addresses]
+            asked = pages_of(made) + calls_of(asker.json("/api/openapi.json"), made.ids) + [f"{MCP}{n}" for n in TOOLS]
+            addresses = [address for address in dict.fromkeys(asked) if ONLY in address]
+            costs = [asker.cost(address) for address in told(addresses)]
             yield from rows(costs)
             yield from (Row(f"not asked, it answers {status}: {path}", 0, "") for path, status in asker.refused)
             yield Row("the server's memory afterwards", memory_mb(serve), "MB")
+
+
+def told(addresses):
+    """Each of them; and once a minute, beside the table, how far it has come."""
+    began = said = time.monotonic()
+    for number, address in enumerate(addresses):
+        if time.monotonic() - said > SAID_EVERY_S:
+            said = time.monotonic()
+            print(f"{number} of {len(addresses)} in {said - began:.0f} s", file=sys.stderr, flush=True)
+        yield address
 
 
 def rows(costs):
@@ -158,6 +175,16 @@ def calls_of(document, ids):
     return asked
 
 
+def arguments_of(tool, ids):
+    if tool == "explain_moment":
+        return {"kind": "monitors", "id": ids["monitor_id"]}
+    if tool == "what_if":
+        return {"rule": {"id": "draft", "condition": "cpu_percent > 90", "action": {"type": "clear_cache"}}}
+    return {name: ids.get(name, "none") for _, path in TOOLS[tool].parts for name in names_in(path)} | PAGED.get(
+        tool, {}
+    )
+
+
 def fill_in(path, ids):
     if path.startswith("/api/maintenance/"):
         ids = ids | {"window_id": ids["maintenance_id"]}
@@ -207,18 +234,27 @@ class Asker:
 
     def __init__(self, serve, made):
         self.serve, self.made, self.refused = serve, made, []
-        self.link = self.connection()
-
-    def connection(self):
-        return http.client.HTTPConnection(self.serve.host, self.serve.port, timeout=120)
+        self.link = http.client.HTTPConnection(serve.host, serve.port, timeout=120)
 
     def ask(self, address):
         """(status, body)"""
         token = {"Authorization": f"Bearer {self.made.token}"}
+        if address.startswith(MCP):
+            return self.call(address.removeprefix(MCP), token)
         page = {"Cookie": f"{SESSION}={self.made.cookie}"}
         self.link.request("GET", address, headers=token if address.startswith(("/api/", "/metrics")) else page)
         answer = self.link.getresponse()
         return answer.status, answer.read()
+
+    def call(self, tool, token):
+        """Of an assistant's tool; what it refuses counts as a mistake of the caller."""
+        message = {"name": tool, "arguments": arguments_of(tool, self.made.ids)}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": message}
+        self.link.request("POST", MCP.strip(), json.dumps(body), headers={"Content-Type": "application/json", **token})
+        answer = self.link.getresponse()
+        text = answer.read()
+        is_refused = "error" in (told := json.loads(text)) or told["result"]["isError"]
+        return 400 if is_refused else answer.status, text
 
     def json(self, address):
         return json.loads(self.ask(address)[1])
@@ -231,7 +267,7 @@ class Asker:
             spent.append(processor_ms(self.serve.child.pid) - before)
         if status >= 400:
             self.refused.append((address, status))
-        with Other(self) as other:
+        with Other(self.serve.host, self.serve.port, self.made.token) as other:
             waits = sorted(other.longest_while(lambda: self.ask(address)) for _ in range(WAITED))
         return Cost(address, spent[0], sorted(spent[1:])[TIMES // 2], waits[WAITED // 2], len(body) / 1000)
 
@@ -239,8 +275,9 @@ class Asker:
 class Other:
     """Another client, who asks for something cheap again and again."""
 
-    def __init__(self, asker):
-        self.link, self.headers = asker.connection(), {"Authorization": f"Bearer {asker.made.token}"}
+    def __init__(self, host, port, token):
+        self.link = http.client.HTTPConnection(host, port, timeout=120)
+        self.headers = {"Authorization": f"Bearer {token}"}
         self.calls, self.over, self.began = [], False, threading.Event()
 
     def __enter__(self):

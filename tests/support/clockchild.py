@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -82,16 +82,16 @@ class Children:
 
 
 @contextmanager
-def children() -> Iterator[Children]:
+def children(module: str = "tests.support.clockchild") -> Iterator[Children]:
     root = Path(__file__).resolve().parents[2]
-    command, environ = [sys.executable, "-m", "tests.support.clockchild"], {**os.environ, "PYTHONPATH": str(root)}
+    command, environ = [sys.executable, "-m", module], {**os.environ, "PYTHONPATH": str(root)}
     with subprocess.Popen(
         command, cwd=root, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as server:
         yield Children(server)
 
 
-def serve() -> None:
+def serve(main: Callable[..., None]) -> None:
     make_ready()
     for line in sys.stdin:
         pid = os.fork()
@@ -104,4 +104,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(main)

@@ -63,3 +63,76 @@ def test_a_database_that_was_cut_is_refused_or_read_and_never_a_crash(database, 
     Path(database).write_bytes(content[: int(len(content) * kept)])
     with pytest.raises(ValueError, match="no database of Uptime Kuma"):
         kuma.read(str(database))
+
+
+# -- numbers that are none
+
+
+def changed(database, statement, *values):
+    with sqlite3.connect(database) as file:
+        file.execute(statement, values)
+
+
+@pytest.mark.parametrize("column", ["interval", "maxretries", "timeout", "retry_interval", "maxredirects", "parent"])
+@pytest.mark.parametrize("value", ["often", 9e999, "nan"])
+def test_a_monitor_with_a_number_that_is_none_is_taken_with_the_default(database, column, value):
+    changed(database, f"UPDATE monitor SET {column} = ? WHERE name = 'Shop'", value)
+    line = shop(database)
+    changed(database, f"UPDATE monitor SET {column} = ? WHERE name = 'Shop'", DEFAULTS[column])
+    assert line.entry == shop(database).entry, "as if nothing was said"
+    assert f"{column} '{value}' is no number: taken as if nothing was said" in line.notes
+
+
+DEFAULTS = {"interval": 60, "maxretries": 0, "timeout": 0, "retry_interval": 0, "maxredirects": 10, "parent": None}
+
+
+def shop(database):
+    (line,) = [line for line in kuma.read(str(database)).lines if (line.kind, line.name) == ("monitor", "Shop")]
+    return line
+
+
+def test_a_port_that_is_no_number_leaves_only_its_own_monitor(database):
+    changed(database, "UPDATE monitor SET port = 'ssh' WHERE type = 'port'")
+    left = {line.name: line.notes for line in kuma.read(str(database)).lines if not line.taken}
+    with sqlite3.connect(database) as file:
+        ports = [name for (name,) in file.execute("SELECT name FROM monitor WHERE type = 'port'")]
+    assert ports
+    assert all(left[name] == ("it has no port",) for name in ports)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("stat_daily", "up"),
+        ("stat_daily", "timestamp"),
+        ("monitor_tag", "tag_id"),
+        ("monitor_notification", "monitor_id"),
+        ("monitor_maintenance", "maintenance_id"),
+        ("monitor_group", "monitor_id"),
+        ("status_page_cname", "status_page_id"),
+    ],
+)
+def test_a_row_that_is_no_number_is_left_and_said_and_the_others_are_taken(database, table, column):
+    before = kuma.read(str(database))
+    changed(database, f"UPDATE {table} SET {column} = 'none' WHERE id = (SELECT min(id) FROM {table})")
+    after = kuma.read(str(database))
+    assert [line.name for line in after.lines if line.kind == "rows"] == [f"1 of {table}"]
+    assert {line.name for line in after.lines if line.taken} == {line.name for line in before.lines if line.taken}
+
+
+def test_an_odd_place_keeps_its_row(database):
+    before = kumafile.read_file(str(database))
+    changed(database, "UPDATE monitor_group SET weight = 'first' WHERE id = 1")
+    assert len(kumafile.read_file(str(database)).group_ties) == len(before.group_ties)
+
+
+@pytest.mark.parametrize(("column", "value"), [("up", -5), ("timestamp", -1), ("timestamp", 10**15)])
+def test_a_day_that_cannot_have_been_is_no_day(database, column, value):
+    changed(database, "UPDATE stat_daily SET monitor_id = 3 WHERE monitor_id = 1 AND down <= 10")
+    before = days_of(database)
+    changed(database, f"UPDATE stat_daily SET {column} = ? WHERE monitor_id = 3 AND down = 5", value)
+    assert (before, days_of(database)) == (10, 9)
+
+
+def days_of(database):
+    return sum(len(line.entry.days) for line in kuma.read(str(database)).lines if line.kind == "history")

@@ -143,7 +143,7 @@ SETTINGS = (
             Part("Channels", "/api/notifications/channels", (), name=parts.CHANNELS, hidden=True, optional=True),
             Part("Monitors", "/api/monitoring/endpoints?limit=20", (), name=parts.MONITORS, hidden=True),
             Part("Hosts", "/api/agents?limit=20", (), name=parts.AGENTS, hidden=True),
-            Part("Status page", "/api/monitoring/status-page", (), name=parts.STATUS_SUMMARY, hidden=True),
+            Part("Published", "/api/monitoring/endpoints?tag=public&limit=1", (), name=parts.PUBLISHED, hidden=True),
         ),
         forms=(PASSWORD, LATER,
                Act("again", "Show them again", "PUT /api/me/settings", body=(("first_steps", "open"),))),

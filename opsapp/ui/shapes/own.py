@@ -10,7 +10,7 @@ import yaml
 from opsapp.agents.records import AgentRow
 from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.records import MonitorRecord, StatusDocument
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
 from opsapp.ui.parts import (
     AGENTS,
@@ -21,9 +21,9 @@ from opsapp.ui.parts import (
     KEYS,
     MONITORS,
     OWN,
+    PUBLISHED,
     SERVICE,
     SESSIONS,
-    STATUS_SUMMARY,
     STORE,
 )
 from opsapp.ui.reader import Answers, Reader
@@ -187,7 +187,7 @@ def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
     if reader.may("POST /api/agents"):
         steps.append(_host(hosts))
     if reader.may("PUT /api/monitoring/endpoints/{id}"):
-        steps.append(_status_page(answers.known(STATUS_SUMMARY), monitors))
+        steps.append(_status_page(answers[PUBLISHED], monitors))
     left = [step for step in steps if not step.done]
     return {
         "steps": steps,
@@ -237,9 +237,9 @@ def _host(hosts: list[AgentRow]) -> FirstStep:
     return FirstStep("host", title, False, words, "/agents/add", "Add a host")
 
 
-def _status_page(status: StatusDocument | None, monitors: list[MonitorRecord]) -> FirstStep:
+def _status_page(published: list[MonitorRecord], monitors: list[MonitorRecord]) -> FirstStep:
     title = "A status page for others"
-    if status and status.monitors:
+    if published:
         return FirstStep("status", title, True, "Visitors see how it goes.", "/status", "Status page")
     if len(monitors) == 1:
         only = monitors[0]
