@@ -38,6 +38,7 @@ EVERY_ROW = os.environ.get("BENCH_ROWS") == "all"
 BOUND_MS, MANY_BOUND_MS, WAIT_MS = 60, 100, 50
 CONFIG = {
     "agents": {"report_interval_s": 3600},  # hosts that have reported once stay online
+    "assistants": {"calls_per_minute": 10_000},
     "monitoring": {"allow_networks": ["127.0.0.0/8"]},
     "notifications": {"keep_days": 1200},
     "retention": {"incidents": {"days": 1200}, "runs": {"days": 1200}},
@@ -66,7 +67,7 @@ GIVEN = {"q": "0017", "tag": "public", "user": "ada", "owner": "otto", "username
          "uses": "otto", "within": "24h"}  # fmt: skip
 TARGETS = {"/api/audit": "agent-77", "/audit": "agent-77"}
 DEEP = COUNT - 60
-MCP, TOOLS = "/api/mcp ", {tool.name: tool for tool in READS} | {"what_if": None}
+MCP, TOOLS = "/api/mcp ", {tool.name: tool for tool in READS}
 PAGED = {name: {"limit": 100} for name in ("list_incidents", "list_ledger", "list_requests")}
 
 
@@ -178,8 +179,7 @@ def calls_of(document, ids):
 def arguments_of(tool, ids):
     if tool == "explain_moment":
         return {"kind": "monitors", "id": ids["monitor_id"]}
-    if tool == "what_if":
-        return {"rule": {"id": "draft", "condition": "cpu_percent > 90", "action": {"type": "clear_cache"}}}
+    ids = ids | {"request_id": ids.get("approval_id", "none")}
     return {name: ids.get(name, "none") for _, path in TOOLS[tool].parts for name in names_in(path)} | PAGED.get(
         tool, {}
     )

@@ -137,6 +137,8 @@ def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> t
     if not anything(root):
         return [], 0
     leases.check(root, LEASE)
+    if log_of.move_on():  # a node was killed while it moved them with the clock: none leaves at its old time
+        return [], log_of.waiting()
     _take_back(root, now)
     letters: list[Flight] = []
     for lane in (ChannelLane(channel_id, critical) for critical in (True, False) for channel_id in list(log_of.queue)):

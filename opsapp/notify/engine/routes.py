@@ -42,6 +42,12 @@ def move(root: Root, by: float) -> None:
     deliveries_of(root).move(by)
 
 
+def move_on(root: Root) -> bool:
+    """A piece of the deliveries; whether there is more."""
+    leases.check(root, LEASE)
+    return deliveries_of(root).move_on()
+
+
 def route(root: Root, now: float) -> bool:
     """In one transaction."""
     leases.check(root, LEASE)

@@ -26,7 +26,7 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
-PAGE = 500
+PAGE, MOVED_AT_ONCE = 500, 200
 ANY = "*"
 
 
@@ -40,11 +40,13 @@ class Message(Persistent):
 
 
 class Deliveries(Folder):
-    """`queue`: channel id -> (due, id); `sending`: id -> the process that sends it. Ids are in the order of time.
-    `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only what has ended has a status
-    there, for what has not is in the queues. `counts`: how many each filter has."""
+    """`queue`: channel id -> (due, id); `sending`: id -> the process that sends it.
+    Ids are in the order of time. `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only
+    what has ended has a status there, for what has not is in the queues. `counts`: how many each filter has.
+    `to_move`: by which seconds the due time of each is still to go with a clock that was set."""
 
     url = "/api/notifications/deliveries"
+    to_move: Any = None  # a tree, since the first step of the clock
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,12 +95,23 @@ class Deliveries(Folder):
         self.agenda(delivery.channel_id).add(due, delivery.id)
 
     def move(self, by: float) -> None:
-        """What is tried again has as long to wait as before. What is held until an hour (quiet hours, a digest) waits
-        for that hour."""
-        waiting = [self[delivery_id] for rows in self.queue.values() for _, delivery_id in rows]
-        for delivery in waiting:
+        """The clock was set by so many seconds: what is tried again has as long to wait as before. What is held until
+        an hour (quiet hours, a digest) waits for that hour. Written down here; `move_on` moves a piece."""
+        if self.to_move is None:
+            self.to_move = OOBTree()
+        for rows in self.queue.values():
+            for _, delivery_id in rows:
+                self.to_move[delivery_id] = self.to_move.get(delivery_id, 0.0) + by
+
+    def move_on(self) -> bool:
+        """A piece of what is left of a move; whether there is more. Nothing is sent before."""
+        page = dict(islice(self.to_move.items(), MOVED_AT_ONCE)) if self.to_move else {}
+        for delivery_id, delivery in self.some_items(list(page)):
             if delivery.attempts or not delivery.held:
-                self.wait(delivery, delivery.due + by)
+                self.wait(delivery, delivery.due + page[delivery_id])
+        for delivery_id in page:
+            self.to_move.pop(delivery_id, None)
+        return bool(self.to_move)
 
     def begin(self, delivery: Delivery, owner: str) -> None:
         """The intent."""
@@ -121,6 +134,8 @@ class Deliveries(Folder):
             waiting.discard(delivery.due, delivery.id)
             if not waiting:
                 del self.queue[delivery.channel_id]
+        if self.to_move:
+            self.to_move.pop(delivery.id, None)  # its next time is told by the clock as it is
         self.claims.release(delivery.id)
 
     def due(self, channel_id: str, now: float, most: int) -> list[Delivery]:
