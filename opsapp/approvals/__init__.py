@@ -1,8 +1,5 @@
-"""Requests that people decide: /api/approvals. Greenlet: expiry.
-
-Lives here: a request, its votes, quorum, expiry, and that it is decided once. Must not: know what is decided about; the
-rooms above register an `ApprovalKind` under the name of their kind (`run`, `heal`, `proposal`).
-"""
+"""Requests that people decide: /api/approvals. Greenlet: expiry. Must not: know what is decided about: the rooms above
+register an `ApprovalKind` for theirs."""
 
 
 def includeme(config):

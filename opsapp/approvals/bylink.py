@@ -1,7 +1,5 @@
-"""A request decided by a link in a message: `notify.interfaces.LinkedAct` for approving and for rejecting.
-
-Must not: decide otherwise than the API does (`engine.cast`).
-"""
+"""A request decided by a link in a message (`notify.interfaces.LinkedAct`). Must not: decide otherwise than the API
+(`engine.cast`)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from opsapp.wire.dataclass import dataclass
 
 @dataclass(frozen=True)
 class ApprovalSettings:
-    """How long people have to decide, and who may."""
+    """`strict`: admins too need somebody else."""
 
     expiry_s: Annotated[float, Between(1, 30 * 86400)] = 3600
     strict: bool = False

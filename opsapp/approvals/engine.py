@@ -1,4 +1,4 @@
-"""Deciding: a vote is checked against the plan it was given for, settles once, and tells whoever waits."""
+"""Deciding: a vote is checked against its plan, settles once, and tells whoever waits."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ LATE = "nobody decided in time"
 
 
 class IApprovalKind(Interface):
-    """Utility registered under a kind's name by the room that asks."""
+    """Registered under a kind's name by the room that asks."""
 
 
 class ApprovalKind(Protocol):
-    """What a kind has to say, inside the transaction of the decision."""
+    """Asked in the transaction of the decision."""
 
     def gone(self, root: Root, approval: Approval) -> str | None:
-        """Why the request has lost its ground (the condition is gone, the plan is another), or None."""
+        """Why the request has lost its ground."""
 
     def own(self, root: Root, approval: Approval, name: str) -> str | None:
-        """What this person has had to do with what is asked for, so that somebody else has to approve it, or None."""
+        """What this person has to do with it, so that somebody else has to approve."""
 
     def decided(self, root: Root, approval: Approval) -> None:
-        """It is decided: go on, or give up."""
+        """Go on, or give up."""
 
     def record(self, root: Root, approval: Approval) -> TimesHelped | None:
-        """How often this has been done before, and how often it helped; None where nobody counts."""
+        """How often this was done, and helped; None: nobody counts."""
 
 
 class Lapsed(Conflict):
-    """The request can be decided no more; `status` is what it becomes, which `lapse` keeps after the refusal."""
+    """`lapse` keeps the `status` after the refusal."""
 
     code = "lapsed"
 
@@ -60,7 +60,7 @@ class Lapsed(Conflict):
 
 
 class Voter(NamedTuple):
-    """Who decides. `person`: who is signed in, or has a link of their own; a program with a key is none."""
+    """`person`: signed in, or with a link of their own; a program with a key is none."""
 
     name: str
     role: str | None
@@ -72,7 +72,7 @@ def kind_of(root: Root, approval: Approval) -> ApprovalKind:
 
 
 def own_of(root: Root, approval: Approval, name: str) -> str | None:
-    """What makes it this person's own request, or None."""
+    """What makes it this person's own request."""
     if name == approval.requested_by:
         return "Nobody approves a request of their own."
     if approval.assistant and name == approval.assistant.username:
@@ -81,26 +81,29 @@ def own_of(root: Root, approval: Approval, name: str) -> str | None:
 
 
 def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "approve") -> str | None:
-    """Why this person's vote would not be taken, or None; only what is known before the click."""
+    """Only what is known before the click."""
     if approval.status != "pending":
         return None
     if any(given.username == voter.name for given in approval.ballots()):
         return "You have voted already."
-    barred = barrier(approval, voter) if vote == "approve" else None
+    forbidden = _forbidden(root, approval, voter, vote)
+    return None if forbidden is None else forbidden.message
+
+
+def _forbidden(root: Root, approval: Approval, voter: Voter, vote: Verdict) -> Forbidden | None:
+    approving = vote == "approve"
+    barred = barrier(approval, voter) if approving else None
     if barred is not None:
-        return barred.message
-    return logic.may_decide(
-        voter.name,
-        voter.role,
-        approvers=approval.approvers,
-        own=own_of(root, approval, voter.name),
-        approving=vote == "approve",
-        strict=node_of(root).config[ApprovalSettings].strict,
+        return barred
+    own, strict = own_of(root, approval, voter.name), node_of(root).config[ApprovalSettings].strict
+    why = logic.may_decide(
+        voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict
     )
+    return None if why is None else Forbidden(why)
 
 
 def barrier(approval: Approval, voter: Voter) -> Forbidden | None:
-    """Why this voter may not allow what an assistant proposes, whatever role the key has: a person has to."""
+    """Why this voter, whatever the key's role, may not allow what an assistant proposes."""
     if approval.assistant is None:
         return None
     if not voter.person:
@@ -111,14 +114,14 @@ def barrier(approval: Approval, voter: Voter) -> Forbidden | None:
 
 
 def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
-    """A request as one person sees it."""
+    """As one person sees it."""
     record = kind_of(root, approval).record(root, approval) if approval.status == "pending" else None
     why = refusal(root, approval, voter)
     return extended(ApprovalRecord, approval.summary(), digest=approval.plan_hash, refusal=why, record=record)
 
 
 class VoteCast(NamedTuple):
-    """`told`: what the audit record says of it."""
+    """`told`: for the audit record."""
 
     decided: Decided
     told: JsonObject
@@ -127,7 +130,7 @@ class VoteCast(NamedTuple):
 def cast(
     root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float, after_abort: AfterAbort
 ) -> VoteCast:
-    """One vote, by whatever way it comes. A request that can be decided no more is closed after the refusal."""
+    """By whatever way. A request that can be decided no more is closed after the refusal."""
     own = own_of(root, approvals_of(root)[request_id], voter.name) is not None
     try:
         decided = decide(root, request_id, voter, vote, comment, now)
@@ -138,20 +141,13 @@ def cast(
 
 
 def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float) -> Decided:
-    """One vote. Lapsed when the time is up, or when the ground of the request is gone."""
+    """Lapsed: the time is up, or its ground is gone."""
     approval = approvals_of(root)[request_id]
     if approval.status != "pending":
         raise Conflict(f"This request is already {approval.status}.", code="already_decided")
-    own, approving = own_of(root, approval, voter.name), vote == "approve"
-    barred = barrier(approval, voter) if approving else None
-    if barred is not None:
-        raise barred
-    strict = node_of(root).config[ApprovalSettings].strict
-    refusal = logic.may_decide(
-        voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict
-    )
-    if refusal:
-        raise Forbidden(refusal)
+    forbidden = _forbidden(root, approval, voter, vote)
+    if forbidden is not None:
+        raise forbidden
     if approval.expires_at <= now:
         raise Lapsed("expired", LATE)
     gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
@@ -168,7 +164,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
 
 
 def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> None:
-    """Close a request that nobody decided; no effect when somebody was faster."""
+    """No effect when somebody was faster."""
     approval = approvals_of(root).find(request_id)
     if approval is not None and approval.status == "pending":
         approval.close(root, status, by=None, now=now, comment=why)
@@ -181,7 +177,7 @@ def answer(approval: Approval) -> Decided:
 
 
 def expire(root: Root, now: float) -> bool:
-    """Close one request whose time is up; whether there was one."""
+    """Close one; whether there was one."""
     folder = approvals_of(root)
     for request_id, _ in folder.some_items(folder.due(now)):
         lapse(root, request_id, "expired", LATE, now)

@@ -1,4 +1,4 @@
-"""Who may decide, when a vote settles a request, and the hash that binds it to its plan."""
+"""Who may decide, when votes settle a request, and the hash of its plan."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from .records import Vote
 
 
 def plan_hash(plan: JsonObject) -> str:
-    """What was approved is exactly this plan."""
+    """Exactly this plan is approved."""
     return hashlib.sha256(json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def may_decide(
     name: str, role: str | None, *, approvers: Sequence[str], own: str | None, approving: bool, strict: bool
 ) -> str | None:
-    """Why this person may not decide, or None. `own` says what makes the request this person's own; somebody else has
-    to approve it then, but for an admin, unless that is `strict` too."""
+    """Why not. `own`: somebody else has to approve then, but for an admin, unless `strict`."""
     is_admin = role == "admin"
     if approvers and not is_admin and name not in approvers:
         return "You are not among this request's approvers."
@@ -28,7 +27,7 @@ def may_decide(
 
 
 def settled(votes: Sequence[Vote], quorum: int) -> str | None:
-    """`approved` once enough people said yes, `rejected` at the first no, None while it is open."""
+    """Enough yes, or the first no."""
     if any(vote.vote == "reject" for vote in votes):
         return "rejected"
     return "approved" if len({vote.username for vote in votes}) >= quorum else None

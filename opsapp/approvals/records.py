@@ -1,11 +1,9 @@
-"""Requests for approval as they are answered, each declared once (`wire.records`).
-
-Must not: know what is stored (`resources`).
-"""
+"""Requests for approval, declared once (`wire.records`). Must not: know what is stored (`resources`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Annotated, Literal
 
 from opsapp.wire.dataclass import dataclass
@@ -28,8 +26,8 @@ class Vote:
 
 @dataclass(frozen=True)
 class Proposer:
-    """The assistant that asks: the name of its key, whose key that is, what its program calls itself, and the role that
-    an approval takes. `whatif`: what it would have done, or done to."""
+    """The assistant: `name` of its key, `client` as it calls itself, `needs`: the role for an approval. `whatif`: what
+    it would have done."""
 
     name: str
     key_id: str
@@ -42,7 +40,7 @@ class Proposer:
 
 @dataclass(frozen=True)
 class TimesHelped:
-    """How often what is asked for has been done before, and how often it helped."""
+    """Done before."""
 
     total: Annotated[int, Between(0)]
     helped: Annotated[int, Between(0)]
@@ -58,24 +56,24 @@ class Decided:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestSummary:
-    """What an event tells of a request."""
+    """As an event tells it."""
 
     request_id: str
     kind: Kind
     subject: str
-    plan: AnyValues
-    reason: str
-    risk: str | None
-    requested_by: str
-    requested_at: int
-    expires_at: int
-    approvers: tuple[str, ...]
-    quorum: int
-    votes: tuple[Vote, ...]
+    plan: AnyValues = field(default_factory=dict)
+    reason: str = ""
+    risk: str | None = None
+    requested_by: str = ""
+    requested_at: int = 0
+    expires_at: int = 0
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    votes: tuple[Vote, ...] = ()
     status: Status
-    decided_by: str | None
-    decided_at: int | None
-    comment: str | None
+    decided_by: str | None = None
+    decided_at: int | None = None
+    comment: str | None = None
     run_id: Annotated[str | None, AT_TIMES] = None
     automation_id: Annotated[str | None, AT_TIMES] = None
     ledger_id: Annotated[int | None, AT_TIMES] = None
@@ -87,7 +85,7 @@ class RequestSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRecord(RequestSummary):
-    """A request as one person sees it. `refusal`: why this person may not decide; "" where it cannot be read."""
+    """`refusal`: why this person may not decide; "" where it cannot be read."""
 
     digest: Annotated[str, AT_TIMES] = ""
     refusal: Annotated[str | None, AT_TIMES] = ""
@@ -113,8 +111,7 @@ class PlannedHost:
 
 @dataclass(frozen=True)
 class PlanShown:
-    """What would be done: a heal, with its `targets` where it is a whole outage, a run of an automation, or `what` an
-    assistant proposes."""
+    """A heal (`targets`: a whole outage), a run, or `what` an assistant proposes."""
 
     rule_id: str = ""
     condition: str = ""

@@ -37,9 +37,8 @@ def set_up(root: Root) -> None:
 
 
 class Approvals(Folder):
-    """/api/approvals. `pending` is the agenda of what waits: (expires_at, id). `decided` finds old ones for the purge:
-    (decided_at, id). `ordered` has the ids for each status, and for `*` all: (status, requested_at, id); `counts` their
-    numbers."""
+    """/api/approvals. `pending`: (expires_at, id). `decided`: (decided_at, id), for the purge. `ordered`: (status or
+    `*`, requested_at, id); `counts`: their numbers."""
 
     url = "/api/approvals"
     holds = "approval"
@@ -52,11 +51,10 @@ class Approvals(Folder):
         self.counts = StoredCounts()
 
     def due(self, now: float) -> list[str]:
-        """Requests that have expired."""
         return [request_id for _, request_id in Agenda(self.pending).due(now, PAGE)]
 
     def add(self, approval: Approval, name: str | None = None) -> None:
-        """A new request; `name`: what it was to be called."""
+        """`name`: what it was to be called."""
         self[name or new_id()] = approval
         Agenda(self.pending).add(approval.expires_at, approval.__name__)
         for status in (ANY, approval.status):
@@ -64,7 +62,6 @@ class Approvals(Folder):
         self.counts.add(ANY, approval.status)
 
     def decide(self, approval: Approval, status: str, now: float) -> None:
-        """The indexes, when a pending request is decided."""
         Agenda(self.pending).discard(approval.expires_at, approval.__name__)
         Agenda(self.decided).add(now, approval.__name__)
         self.ordered.remove(("pending", approval.requested_at, approval.__name__))
@@ -73,8 +70,7 @@ class Approvals(Folder):
         self.counts.add(status)
 
     def page(self, status: str, order: str, limit: int | None, offset: int) -> tuple[list[str], int]:
-        """Ids of the requests of a status (or `all`, or `decided`, by when that was), and how many there are. No
-        request itself is read."""
+        """Ids of a status (or `all`, or `decided`, by when), and their number. No request is read."""
         wanted = ANY if status == "all" else status
         count = self.counts[ANY] - self.counts["pending"] if status == "decided" else self.counts[wanted]
         tree, front = (self.decided, ()) if status == "decided" else (self.ordered, (wanted,))
@@ -86,7 +82,7 @@ class Approvals(Folder):
         return [key[-1] for key in keys], count
 
     def purge(self, now: float) -> bool:
-        """Forget a page of what was decided long ago; whether there may be more."""
+        """A page; whether there may be more."""
         old = Agenda(self.decided).take(now - KEEP_S, PAGE)
         for _, name in old:
             for approval in self.some([name]):  # one that cannot be read stays in the lists
@@ -98,8 +94,7 @@ class Approvals(Folder):
 
 
 class Approval(SealedFields, Record):
-    """One request. `about` holds what it stands for (case_id and ledger_id, or run_id), and who
-    has proposed it where that was an `assistant`."""
+    """`about`: what it stands for, and the `assistant` that proposed it."""
 
     url = "/api/approvals/{request_id}"
     sealed_fields = ("plan",)
@@ -140,7 +135,7 @@ class Approval(SealedFields, Record):
 
     @property
     def targets(self) -> dict[str, JsonObject]:
-        """Of a request about several targets: what it covers, by case. Thousands of cases ask for theirs."""
+        """By case: thousands of cases ask for theirs."""
         targets = self._v_targets
         if targets is None:
             targets = self._v_targets = {target["case_id"]: target for target in self.plan.get("targets", ())}
@@ -148,7 +143,6 @@ class Approval(SealedFields, Record):
 
     @property
     def assistant(self) -> Proposer | None:
-        """Who has proposed it, where that was no person and no rule."""
         known = self.about.get("assistant")
         return None if known is None else Proposer(**known)
 
@@ -177,12 +171,12 @@ class Approval(SealedFields, Record):
         )
 
     def allow(self, root: Root, by: str, comment: str | None, now: float) -> None:
-        """By the yes that was given before: to the proposal that this carries out."""
+        """By the yes to the proposal that this carries out."""
         self.votes += (plain(Vote(by, "approve", int(now), comment)),)
         self.close(root, "approved", by=by, now=now, comment=comment)
 
     def close(self, root: Root, status: str, *, by: str | None, now: float, comment: str | None = None) -> None:
-        """The one decision. Whoever comes second gets Conflict, through the store's own conflict too."""
+        """Whoever comes second gets Conflict, through the store's own too."""
         if self.status != "pending":
             raise Conflict(f"This request is already {self.status}.", code="already_decided")
         self.__parent__.decide(self, status, now)
@@ -192,7 +186,7 @@ class Approval(SealedFields, Record):
 
 
 def count_approvals(root: Root) -> None:
-    """An older store has no counts."""
+    """Evolve step."""
     folder = approvals_of(root)
     folder.counts = StoredCounts()
     for status, _, _ in folder.ordered:
@@ -200,8 +194,7 @@ def count_approvals(root: Root) -> None:
 
 
 def _capped(plan: JsonObject) -> JsonObject:
-    """A plan as it is shown: of thousands of targets the first ones, and how many `more` there are. The digest is that
-    of all."""
+    """Of thousands of targets the first, and how many `more`. The digest is of all."""
     more = len(plan.get("targets", ())) - SHOWN
     return {**plan, "targets": plan["targets"][:SHOWN], "more": more} if more > 0 else plan
 
@@ -222,7 +215,7 @@ def request(
     quorum: int = 1,
     name: str | None = None,
 ) -> Approval:
-    """Ask people, in the transaction that has to wait for them. `name`: what some wait for already."""
+    """In the transaction that has to wait for them. `name`: what some wait for already."""
     folder = approvals_of(root)
     approval = Approval(
         kind,
@@ -244,7 +237,7 @@ def request(
 
 
 def _tell(root: Root, approval: Approval, now: float) -> None:
-    """Whoever may decide has to hear of it: no maintenance window keeps a question silent. Healing tells its own."""
+    """No window keeps a question silent. Healing tells its own."""
     if approval.kind == "heal":
         return
     until = datetime.fromtimestamp(approval.expires_at, timezone.utc)

@@ -1,4 +1,4 @@
-"""Bodies and queries of approvals; `records` declares what is answered."""
+"""Bodies and queries of approvals."""
 
 from __future__ import annotations
 

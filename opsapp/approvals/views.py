@@ -31,24 +31,11 @@ def listing(context: Approvals, request: Request) -> Any:
 
 
 def _unread(damage: Damage, status: str) -> ApprovalRecord:
-    """In the place of what cannot be read."""
     return ApprovalRecord(
         request_id=damage.id,
         kind="run",
         subject=NAMELESS,
-        plan={},
-        reason="",
-        risk=None,
-        requested_by="",
-        requested_at=0,
-        expires_at=0,
-        approvers=(),
-        quorum=1,
-        votes=(),
         status=status if status in STATUSES else "expired",
-        decided_by=None,
-        decided_at=None,
-        comment=None,
         record=None,
         unreadable=damage.reason,
     )

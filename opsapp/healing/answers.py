@@ -1,30 +1,24 @@
-"""Answers about the ledger, cases, trust and suggestions, each declared once (`wire.records`): views answer them, pages
-read them.
-
-Must not: know the store, decide anything.
-"""
+"""Answers about the ledger, cases, trust and suggestions, declared once (`wire.records`). Must not: know the store,
+decide anything."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import AnyValues, Choice, DeclaredField, MapOf, Scalar
+from opsapp.wire.kinds import AnyValues, Choice
 from opsapp.wire.records import AT_TIMES, Between, Most, SaidAs
 from opsapp.wire.verdicts import Harm
 
 from .logic.chain import HEADS
 from .logic.gates import STAGES, CaseGate
 from .logic.graph import GraphMistake
-from .logic.levels import LEVELS
+from .logic.levels import Level
 from .logic.stakes import Lowered
-from .records import Count
+from .records import Count, Readings
 from .stages.attempt import CaseCause, CauseNamed
 from .stages.ledger import Effectiveness
 
-Level = Annotated[str, Choice(*LEVELS)]
-Readings = Annotated[Mapping[str, object] | None, MapOf(DeclaredField("", Scalar()))]
 Bit = Annotated[int, Between(0, 1)]
 
 
@@ -43,9 +37,8 @@ class Success:
 
 @dataclass(frozen=True)
 class LedgerVerdict:
-    """Whether the chain is whole, and where it is not. `folded` entries are away, and a signed mark stands for them:
-    the check began at the entry `from`. `head`, where one was given: whether the chain still goes through it. It is
-    `unknown` where its links were folded away."""
+    """The check began at the entry `from`: before it, a signed mark stands for `folded` entries. `head`: of one that
+    was given; `unknown` where its links were folded away."""
 
     valid: bool
     entries: int
@@ -64,7 +57,7 @@ class LastCheck:
 
 @dataclass(frozen=True)
 class LedgerEntryShown:
-    """`rollback_status` comes from the later entry that rolled it back; `has_case`: whether its case is kept still."""
+    """`rollback_status` comes from the later entry that rolled it back; `has_case`: its case is still kept."""
 
     id: int
     case_id: str | None
@@ -91,8 +84,8 @@ class LedgerEntryShown:
     snapshot_id: str | None
     rollback_status: str | None
     rolls_back: int | None
-    metrics_before: Readings
-    metrics_after: Readings
+    metrics_before: Readings | None
+    metrics_after: Readings | None
     worse: tuple[Harm, ...]
     cause: CauseNamed | None
     lowered: Lowered | None
@@ -106,8 +99,7 @@ class LedgerEntryShown:
 
 @dataclass(frozen=True)
 class WaveCounts:
-    """One wave: how many went, and what they came to: `well`, not healed or worse (`harm`), `unknown`, or nothing was
-    done (`left`). The others are at work."""
+    """`harm`: not healed, or worse; `left`: nothing was done. The others are at work."""
 
     number: Annotated[int, Between(1)]
     hosts: Count
@@ -119,9 +111,8 @@ class WaveCounts:
 
 @dataclass(frozen=True)
 class CaseWave:
-    """Its turn among the targets of its outage. `number` 0: it waits. Of the present wave: `wave` of `waves` and its
-    `hosts`; `waiting`: for its verdict. `stopped`: why it goes no further. `compared_at`: when those that went and
-    those that wait are measured, and no wave opens before; null where the wave is no trial. `counts`: the last waves,
+    """`number` 0: it waits. Of the present wave: `wave` of `waves`, its `hosts`, and those `waiting` for its verdict.
+    `stopped`: why it goes no further. `compared_at`: when both sides are measured; null where it is no trial. `counts`:
     oldest first."""
 
     number: Count
@@ -137,7 +128,7 @@ class CaseWave:
 
 @dataclass(frozen=True)
 class CaseAct:
-    """What is done, as far as people may see it: a snapshot is the host's, of which only its kind is said."""
+    """A snapshot is the host's: only its kind is said."""
 
     host: str
     action: str
@@ -151,7 +142,7 @@ class CaseAct:
 
 @dataclass(frozen=True)
 class CaseShown:
-    """`left_until`: nothing is done before; `arm`: what its coin says, where one was tossed."""
+    """`left_until`: nothing is done before; `arm`: what its coin says."""
 
     id: str
     target: str
@@ -190,8 +181,8 @@ class CaseShown:
 
 @dataclass(frozen=True)
 class TrustEvidence:
-    """`bad`, `needless`: what those have won who bet that it helps less often than promotion asks for, or that more
-    recover by themselves than used to. At `alarm` it is believed."""
+    """`bad`, `needless`: the wealth of bets that it helps too seldom, or that more recover by themselves. At `alarm` it
+    is believed."""
 
     triggers_7d: Count
     executions: Count
@@ -227,7 +218,7 @@ class NewLevel:
 
 @dataclass(frozen=True)
 class SuggestionAbout:
-    """A dependency that may be declared, or the metric of a host that is about to run short."""
+    """A dependency, or the metric of a host that runs short."""
 
     leaves_out_null: ClassVar[bool] = True
 

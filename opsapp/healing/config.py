@@ -1,4 +1,4 @@
-"""The section `healing` of the YAML file, with the contract's defaults. Pure: the stages read it too."""
+"""The section `healing` of the YAML file. Pure: the stages read it too."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Name = Annotated[str, Length(1, 255)]
 
 @dataclass(frozen=True)
 class HealsPerHour:
-    """How many heals may begin within an hour. `target` None: a part of what a rule may do."""
+    """Heals that may begin within an hour. `target` None: a part of what a rule may do."""
 
     fleet: Annotated[int, Between(0, 10**6)] = 60
     site: Annotated[int, Between(0, 10**6)] = 30
@@ -42,7 +42,7 @@ class BrakeSettings:
 
 @dataclass(frozen=True)
 class BreakerSettings:
-    """So many failed cases in a row, within so long, put a rule from `execute` back to `notify`."""
+    """So many failed cases in a row within `window_s` put a rule from `execute` back to `notify`."""
 
     failures: Annotated[int, Between(1, 100)] = 3
     window_s: Annotated[float, Between(1, DAY)] = 3600
@@ -50,7 +50,7 @@ class BreakerSettings:
 
 @dataclass(frozen=True)
 class PromotionSettings:
-    """`notify` leads to `approve` after `triggers` within `window_s`; `approve` to `execute` by the rest."""
+    """`notify` leads to `approve` by `triggers` within `window_s`; `approve` to `execute` by the rest."""
 
     triggers: Annotated[int, Between(1, 1000)] = 10
     window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
@@ -61,7 +61,7 @@ class PromotionSettings:
 
 @dataclass(frozen=True)
 class CusumSettings:
-    """`healing.cusum` of 0.2.0: a file that has it is taken, and the log says that `healing.change` is in its place."""
+    """`healing.cusum` of 0.2.0: it is taken, and the log names `healing.change`."""
 
     good: Annotated[float, Between(0.01, 0.99)] = 0.92
     bad: Annotated[float, Between(0.01, 0.99)] = 0.60
@@ -70,15 +70,14 @@ class CusumSettings:
 
 @dataclass(frozen=True)
 class ChangeSettings:
-    """That a rule helps less often than `promotion.bound`, or is needed no more, is believed when the bet on it has won
-    so much. Less is noticed earlier, and more often falsely."""
+    """The wealth at which a bet against a rule is believed. Less is noticed earlier, and more often falsely."""
 
     threshold: Annotated[float, Between(2, 10**9)] = 500.0
 
 
 @dataclass(frozen=True)
 class SkipSettings:
-    """A step is skipped below `rate`, from `outcomes` outcomes on; it is tried again every `retry_s`."""
+    """Below `rate`, from `outcomes` outcomes on, a step is tried only every `retry_s`."""
 
     rate: Annotated[float, Between(0, 1)] = 0.30
     outcomes: Annotated[int, Between(1, 1000)] = 5
@@ -89,7 +88,7 @@ class SkipSettings:
 
 @dataclass(frozen=True)
 class RecurrenceSettings:
-    """So many heals of one target by one rule within `window_s` suggest that the cause is elsewhere."""
+    """So many heals of one target by one rule within `window_s`: the cause is elsewhere."""
 
     heals: Annotated[int, Between(1, 1000)] = 10
     window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
@@ -97,8 +96,8 @@ class RecurrenceSettings:
 
 @dataclass(frozen=True)
 class ProblemSettings:
-    """So many verified heals of one target by one rule within `window_s` open a problem. It closes after `quiet_s` in
-    which the rule does not find the target. `due_s`: its date, where nobody sets one; None: it has none."""
+    """So many verified heals of one target by one rule within `window_s` open a problem. It closes after `quiet_s`
+    without a find. `due_s`: its date where nobody sets one."""
 
     heals: Annotated[int, Between(2, 100)] = 5
     window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
@@ -108,8 +107,8 @@ class ProblemSettings:
 
 @dataclass(frozen=True)
 class EdgeSettings:
-    """What heals of a parent say of a dependency: within `window_s` its child comes back. Below `least` a learned one
-    falls out; what was seen has half its weight after `half_life_s`."""
+    """A child that comes back within `window_s` of its parent's heal speaks for the dependency. Below `least` a learned
+    one falls out; evidence has half its weight after `half_life_s`."""
 
     window_s: Annotated[float, Between(1, 3600)] = 120
     half_life_s: Annotated[float, Between(1, 3660 * DAY)] = 90 * DAY
@@ -118,8 +117,7 @@ class EdgeSettings:
 
 @dataclass(frozen=True)
 class TrialSettings:
-    """While nobody knows whether a rule helps, so many of the cases that it would act on are left alone for the window
-    first. `risk`: of actions up to this one."""
+    """Of a rule that nobody knows to help: this share of its cases, up to this `risk`, is left alone first."""
 
     share: Annotated[float, Between(0, 0.5)] = 0.25
     risk: Literal["low", "medium"] = "low"
@@ -127,7 +125,7 @@ class TrialSettings:
 
 @dataclass(frozen=True)
 class HoldoutSettings:
-    """The same of rules that are known, and at `execute`."""
+    """The same of rules at `execute`."""
 
     share: Annotated[float, Between(0, 0.5)] = 0.1
     risk: Literal["low", "medium"] = "low"
@@ -160,7 +158,7 @@ class ChaosSettings:
 
 @dataclass(frozen=True)
 class UsualThresholds:
-    """The thresholds of metrics that no rule is about."""
+    """Of metrics that no rule is about."""
 
     cpu_percent: Annotated[float, Between(0, 1000)] = 90
     mem_percent: Annotated[float, Between(0, 1000)] = 90
@@ -231,20 +229,20 @@ class HealingSettings:
 
 @dataclass(frozen=True)
 class CasesRetention:
-    """`retention.cases`: how long those are kept that are over."""
+    """`retention.cases`, of closed ones."""
 
     days: Annotated[int, Between(30, 36_500)] = 730
 
 
 @dataclass(frozen=True)
 class DeploymentsRetention:
-    """`retention.deployments`: how long they are kept."""
+    """`retention.deployments`"""
 
     days: Annotated[int, Between(1, 36_500)] = 730
 
 
 @dataclass(frozen=True)
 class LedgerRetention:
-    """`retention.ledger`: how long an entry is kept that is final, before a mark stands for it."""
+    """`retention.ledger`: after it, a mark stands for a final entry."""
 
     days: Annotated[int, Between(LEAST_DAYS, 36_500)] = 1825

@@ -1,9 +1,7 @@
-"""Deployments: what people and their pipelines say they have brought out, declared once (bodies, answers and the form
-follow), and what is stored under /api/deployments.
+"""Deployments: what people and pipelines say they have brought out, declared once, and stored under /api/deployments.
 
-Each is a mark on the axis of the hosts and monitors that it names. Ids begin with the time of the deployment, so one of
-some time is found without reading the others. Must not: know hosts or monitors beyond their ids and tags; claim that a
-deployment is the cause of anything.
+Ids begin with the time of the deployment, so a span is found without reading others. Must not: know hosts or monitors
+beyond their ids and tags; claim that a deployment is a cause.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from typing import Annotated, ClassVar
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.lib.ids import earliest_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -36,10 +33,10 @@ Names = tuple[Annotated[str, Text(1, 255)], ...]
 
 @dataclass(frozen=True)
 class DeploymentSettings:
-    """What was deployed, where and when. Without hosts and monitors it is about everything."""
+    """Without hosts and monitors it is about everything."""
 
     component: ClassVar[str] = "Deployment"
-    sample: ClassVar[JsonObject] = {"title": "shop 4.2.1", "url": "https://ci.example.org/builds/4711"}
+    sample: ClassVar[dict[str, str]] = {"title": "shop 4.2.1", "url": "https://ci.example.org/builds/4711"}
 
     title: Annotated[str, Text(1, 200), FormField("What", hint="Like shop 4.2.1")]
     hosts: Annotated[
@@ -58,7 +55,7 @@ class DeploymentSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DeploymentRecord(DeploymentSettings):
-    """`at`: when it was, in seconds; left out it is the moment at which it is posted."""
+    """`at`: in seconds; left out, it is the moment of the post."""
 
     id: Told[str]
     created_at: Told[Since]
@@ -66,7 +63,7 @@ class DeploymentRecord(DeploymentSettings):
 
 
 class Deployment(Record):
-    """/api/deployments/{id}. `about`: what it is found by, ids of hosts and monitors, and their tags."""
+    """/api/deployments/{id}. `about`: ids of hosts and monitors, and their tags."""
 
     url = "/api/deployments/{deployment_id}"
 
@@ -93,7 +90,7 @@ class Deployment(Record):
 
 
 class Deployments(Folder):
-    """/api/deployments. `by_subject`: what they are about -> their ids."""
+    """/api/deployments. `by_subject`: about -> ids."""
 
     url = "/api/deployments"
     holds = KIND
@@ -125,12 +122,12 @@ class Deployments(Folder):
                     del self.by_subject[subject]
 
     def page(self, limit: int, offset: int) -> tuple[list[Deployment], int]:
-        """A page, newest first, and how many there are."""
+        """Newest first, and how many there are."""
         names = newest(self.tree, "", LAST, offset, limit)
         return list(self.some(names)), self.counts[ALL]
 
     def within(self, subjects: Iterable[str], since: float, until: float, most: int) -> list[Deployment]:
-        """The newest of that time that are about any of these or about everything, oldest first."""
+        """The newest that are about any of these or about everything, oldest first."""
         first, last = earliest_id(since), earliest_id(math.floor(until) + 1)
         names = set[str]()
         for subject in {*subjects, EVERYTHING}:
@@ -139,8 +136,7 @@ class Deployments(Folder):
         return list(self.some(sorted(names)[-most:]))
 
     def forget(self, before: float, most: int) -> bool:
-        """Drop a page of those that were before that time; whether there may be more. One that cannot be read stays,
-        for the doctor to tell of."""
+        """Drop a page; whether there may be more. One that cannot be read stays, for the doctor."""
         old = list(islice(self.tree.keys(None, earliest_id(before), excludemax=True), most))
         readable = list(self.some(old))
         for deployment in readable:

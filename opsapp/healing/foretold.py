@@ -1,4 +1,4 @@
-"""A forecast as the API answers it and pages draw it. Plain values. Must not: read a store, word a page."""
+"""A forecast as the API answers it. Must not: read a store, word a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opsapp.wire.records import Between
 
 @dataclass(frozen=True)
 class FanPoint:
-    """What is expected at a time: 95 of 100 outcomes between `low` and `high`, half of them between the inner two."""
+    """95 of 100 outcomes lie between `low` and `high`, half of them between the inner two."""
 
     at: float
     expected: float
@@ -28,9 +28,8 @@ class MeasuredHour:
 
 @dataclass(frozen=True)
 class ForecastRecord:
-    """Three of four outcomes meet the threshold by `likely_by`; null: half of them never do, as far as it is seen.
-    `coverage`: how often the interval held the truth in back-tests; `false_alarms` of them in 1,000 days; both null
-    where it could not be tried. `sudden`: by a rise as the metric never had."""
+    """By `likely_by` three of four outcomes meet the threshold; null: half of them never do. `coverage`: how often the
+    interval held in back-tests; `false_alarms` in 1,000 days; null: not tried. `sudden`: a rise as never before."""
 
     agent_id: str
     metric: str

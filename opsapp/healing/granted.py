@@ -1,7 +1,5 @@
-"""A heal that people have allowed before the pipeline asks for it: the room that had it allowed answers here.
-
-The request of the pipeline is made all the same, and decided by that yes. Must not: know why it was allowed.
-"""
+"""A heal that people allowed before the pipeline asks. The request is made all the same, and decided by that yes. Must
+not: know why it was allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ class IAllowance(Interface):
 
 
 class Allowed(NamedTuple):
-    """The yes to a proposal: who had asked, what the request says of that, who has allowed it and with which words."""
+    """`about`: what the request says of the proposal."""
 
     requested_by: str
     about: Mapping[str, object]
@@ -29,4 +27,4 @@ class Allowed(NamedTuple):
 
 class Allowance(Protocol):
     def __call__(self, root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed | None:
-        """The yes to exactly this, which is used up by the question; None where there is none."""
+        """The yes to exactly this, which the question uses up."""

@@ -1,20 +1,48 @@
-"""How healing stands: its health, and what makes it do less now. Declared once (`wire.records`)."""
+"""How healing stands, what makes it do less now, and how people ask for that. Declared once (`wire.records`)."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
+from opsapp.lib.durations import DurationKind
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import Choice
+from opsapp.wire.kinds import Choice, Text
+from opsapp.wire.records import Between, SaidAs
 
 from .logic.stakes import OF_WINDOWS
-from .records import Count
+from .records import LONGEST_S, Count
+
+
+@dataclass(frozen=True)
+class PauseSpan:
+    """`for` so long, or `until` a moment. A pause with neither has no end of its own."""
+
+    span: Annotated[float | str | None, DurationKind(LONGEST_S), SaidAs("for")] = None
+    until: Annotated[int | None, Between(0, 10**10)] = None
+    reason: Annotated[str, Text(0, 1000)] = ""
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        both = sound.get("for") is not None and sound.get("until") is not None
+        return {"until": "give either for or until"} if both else {}
+
+
+@dataclass(frozen=True)
+class HoldSpan(PauseSpan):
+    """What needs an end."""
+
+    sample: ClassVar[dict[str, str]] = {"for": "2h"}
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        ends = [name for name in ("for", "until") if sound.get(name) is not None]
+        return {} if len(ends) == 1 else {"for": "give either for or until"}
 
 
 @dataclass(frozen=True)
 class HoldRecord:
-    """What makes healing do less now. `target`: an id or a name, `all` where it is everything; `name`: what that
-    is called."""
+    """`target`: an id or a name, `all` for everything; `name`: what it is called."""
 
     kind: Annotated[str, Choice("pause", *OF_WINDOWS)]
     target: str
@@ -27,7 +55,7 @@ class HoldRecord:
 
 @dataclass(frozen=True)
 class WorkerState:
-    """`late_s`: None where it has not worked yet, or another node has its lease."""
+    """`late_s`: None before its first work, and where another node has its lease."""
 
     name: str
     late_s: float | None
@@ -37,7 +65,7 @@ class WorkerState:
 
 @dataclass(frozen=True)
 class AnomalyBudget:
-    """How many false ones people may be told of in a week, and how rare one has to be for that: one in 10^bound."""
+    """False ones in a week, and how rare one has to be for that: one in 10^bound."""
 
     false_a_week: float
     bound: float | None

@@ -1,111 +1,109 @@
-"""Bodies and answers of /api/healing/inlets and /api/healing/events."""
+"""Inlets, events from elsewhere, and what came of these: bodies and answers, declared once (`wire.records`)."""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, anything, choice, field, list_of, map_of, number, text, whole
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
 
-from .logic.eventforms import FIRING, RESOLVED
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.kinds import Text
 
+from .records import InletLabels
 
-class LabelMapping(Body):
-    """Which label names the host, and which the monitor."""
-
-    host = text(1, 200, default="instance", example="instance")
-    monitor = text(1, 200, default="monitor", example="monitor")
-
-
-class NewInlet(Body):
-    name = text(1, 100, example="Alertmanager")
-    mapping = field(LabelMapping, default=None, null=True)
+MOST_NAMED = 50  # refused entries in one answer
 
 
-class InletRecord(Body):
-    id = text()
-    name = text()
-    mapping = field(LabelMapping)
-    created_by = text()
-    created_at = whole()
-    firing = whole()
-    unknown_targets = whole()
-    last_event_at = whole(null=True)
-    refused = whole()
-    last_refusal = text(0, 4000)
+@dataclass(frozen=True)
+class InletSettings:
+    component: ClassVar[str] = "Inlet"
+    sample: ClassVar[dict[str, str]] = {"name": "Alertmanager"}
+    name: Annotated[str, Text(1, 100)]
+    mapping: InletLabels | None = None
 
 
+@dataclass(frozen=True)
+class InletRecord:
+    """`unknown_targets`: firing events that are about nothing that is known. `refused`: of all that it ever sent."""
+
+    id: str
+    name: str
+    mapping: InletLabels
+    created_by: str
+    created_at: int
+    firing: int = 0
+    unknown_targets: int = 0
+    last_event_at: int | None = None
+    refused: int = 0
+    last_refusal: str = ""
+
+
+@dataclass(frozen=True)
 class InletUpdated(InletRecord):
-    status = choice("updated")
+    status: Literal["updated"] = "updated"
 
 
-class EventList(Paging):
-    limit = whole(1, 1000, default=100)
+@dataclass(frozen=True, kw_only=True)
+class InletMade(InletRecord):
+    """The token is shown this once."""
+
+    token: str
+    url: str
 
 
-class EventSubject(Body):
+@dataclass(frozen=True)
+class EventSubject:
     """The host or monitor that an event is about."""
 
-    kind = choice("agent", "monitor")
-    id = text()
-    name = text()
+    kind: Literal["agent", "monitor"]
+    id: str
+    name: str
 
 
-class EventRecord(Body):
-    """The last word about an event. Times by the sender's clock, `told_at` by ours. `became`: a `reading` of a host or
-    monitor, an `incident` of its own, or `nothing`: it was over already."""
+@dataclass(frozen=True)
+class EventRecord:
+    """Times by the sender's clock, `told_at` by ours. `became` `nothing`: it was over already."""
 
-    id = text()
-    fingerprint = text()
-    name = text()
-    status = choice(FIRING, RESOLVED)
-    severity = text()
-    target = text()
-    labels = map_of(text())
-    values = map_of(number())
-    summary = text(0, 4000)
-    description = text(0, 4000)
-    links = list_of(text())
-    starts_at = whole(null=True)
-    ends_at = whole(null=True)
-    told_at = whole()
-    became = choice("reading", "incident", "nothing")
-    about = field(EventSubject, null=True)
-    incident_id = text(null=True)
-
-
-class InletMade(InletRecord):
-    token = text()
-    url = text()
+    id: str
+    fingerprint: str
+    name: str
+    status: Literal["firing", "resolved"]
+    severity: str
+    target: str
+    labels: dict[str, str]
+    values: dict[str, float]
+    summary: str
+    description: str
+    links: tuple[str, ...]
+    starts_at: int | None
+    ends_at: int | None
+    told_at: int
+    became: Literal["reading", "incident", "nothing"]
+    about: EventSubject | None
+    incident_id: str | None
 
 
-class SentBody(Body):
-    """One event in the service's own form, or a webhook of Alertmanager (version 4) or Grafana with `alerts`."""
+@dataclass(frozen=True)
+class RefusedEvent:
+    """An entry of a body that is no event: where it stands there, and why it is none."""
 
-    component = "SentEvents"
-    id = text(1, 1000, optional=True)
-    status = choice(FIRING, RESOLVED, optional=True)
-    target = text(0, 1000, optional=True)
-    name = text(1, 1000, optional=True)
-    severity = text(0, 1000, optional=True)
-    labels = map_of(text(0, 1000), optional=True)
-    values = map_of(anything(), optional=True)
-    summary = text(0, 4000, optional=True)
-    description = text(0, 4000, optional=True)
-    links = list_of(text(), optional=True)
-    starts_at = anything(optional=True)
-    ends_at = anything(optional=True)
-    alerts = list_of(anything(), optional=True)
+    sample: ClassVar[dict[str, str]] = {"place": "alerts.17"}
+    place: str
+    why: str
 
 
-class RefusedEvent(Body):
-    place = text(example="alerts.17")
-    why = text(0, 4000)
+@dataclass(frozen=True)
+class EventsTaken:
+    """`older`: a later word was here before it. `refused`: the first of them."""
 
+    received: int = 0
+    firing: int = 0
+    resolved: int = 0
+    repeated: int = 0
+    older: int = 0
+    unknown_targets: int = 0
+    refused: tuple[RefusedEvent, ...] = ()
+    refused_count: int = 0
 
-class EventsTaken(Body):
-    received = whole()
-    firing = whole()
-    resolved = whole()
-    repeated = whole()
-    older = whole()
-    unknown_targets = whole()
-    refused = list_of(RefusedEvent)
-    refused_count = whole()
+    def plus(self, more: EventsTaken) -> EventsTaken:
+        sums = EventsTaken(**{name: count + getattr(more, name) for name, count in vars(self).items()})
+        return replace(sums, refused=sums.refused[:MOST_NAMED])

@@ -1,4 +1,4 @@
-"""The one way into healing for other rooms. What healing needs of them it registers or calls by their interfaces."""
+"""The one way into healing for other rooms."""
 
 from __future__ import annotations
 

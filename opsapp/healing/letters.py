@@ -1,8 +1,5 @@
-"""The morning letter, declared once: when it goes where, and what is in one. Bodies, answers, what is written as code,
-and the form follow from the classes here.
-
-Must not: know what is stored (`resources`), or what happened (`engine`).
-"""
+"""The morning letter, declared once: bodies, answers, code and form follow. Must not: know what is stored
+(`resources`), or what happened (`engine`)."""
 
 from __future__ import annotations
 
@@ -11,15 +8,16 @@ from typing import Annotated, Literal
 from opsapp.lib.zones import zone_problem
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Text
-from opsapp.wire.records import Between, FormField, Since, Told
+from opsapp.wire.records import FormField, Since, Told
+
+from .records import Count
 
 HOUR = Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time like 07:00")
-Count = Annotated[int, Between(0)]
 
 
 @dataclass(frozen=True)
 class LetterSettings:
-    """When the letter goes where. Without a channel there is none."""
+    """Without a channel there is no letter."""
 
     at: Annotated[str, HOUR, FormField("Each day at", "clock")] = "07:00"
     zone: Annotated[
@@ -37,7 +35,7 @@ class LetterSettings:
 
 @dataclass(frozen=True)
 class LetterSchedule(LetterSettings):
-    """With what follows from that now. `lacking`: why none can be sent, in words."""
+    """`lacking`: why none can be sent, in words."""
 
     next_at: Told[Since | None] = None
     lacking: Told[str | None] = None
@@ -50,15 +48,14 @@ class ScheduleUpdated(LetterSchedule):
 
 @dataclass(frozen=True)
 class LetterAsCode(LetterSettings):
-    """The one letter of a service, to the channel of this name."""
+    """`channel` is a name here."""
 
     letter: Literal["healing"] = "healing"
 
 
 @dataclass(frozen=True)
 class Letter:
-    """What happened since the last one, as people read it. Minutes are None where nobody knows what was saved; `head`
-    is the signed end of the ledger up to which it tells."""
+    """Minutes are None where nobody knows what was saved; `head`: the signed end of the ledger up to which it tells."""
 
     since: Since
     until: Since
@@ -82,7 +79,7 @@ class Letter:
 
 @dataclass(frozen=True)
 class LettersShown:
-    """`next` is what a letter would say if it went now, and `last` the last one that there was."""
+    """`next`: what a letter would say now."""
 
     next: Letter
     last: Letter | None

@@ -1,4 +1,4 @@
-"""What the API answers about lift and waiting. Declared once (`wire.records`)."""
+"""Answers about lift and waiting, declared once (`wire.records`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class LiftArm:
 
 @dataclass(frozen=True)
 class LiftWaves:
-    """Waves of outages that were trials: the sums of the shares of those that went, and of those that waited, that were
-    well at the moment of their wave, which need be no whole numbers. `open`: trials of which nobody knows yet."""
+    """Waves that were trials: sums of the shares of those that went, and waited, that were well at its moment; no whole
+    numbers. `open`: not judged yet."""
 
     n: Count
     treated: Sum
@@ -39,9 +39,8 @@ class UsualRange:
 
 @dataclass(frozen=True)
 class LiftAnswer:
-    """Differences of shares: 0.5 is "half of all cases more", of coins (`treated`, `control`) and of waves. `low` and
-    `high` hold however often one looks; `usual` is a plain range of the last 100 trials: of ten such ranges eight hold
-    the truth."""
+    """Differences of shares: 0.5 is "half of all cases more". `low` and `high` hold however often one looks; `usual` is
+    a plain range of the last 100 trials: eight of ten hold the truth."""
 
     treated: LiftArm
     control: LiftArm
@@ -69,8 +68,8 @@ class ExpectedDowntime:
 
 @dataclass(frozen=True)
 class WaitAnswer:
-    """`wait_s` is None while too little is known. `cases` are the rule's own; while they are fewer than 20, `borrowed`
-    ones of other rules count too: those whose conditions read the same, else all others. `weight`: of its own curve."""
+    """`wait_s` None: too little is known. While `cases`, the rule's own, are fewer than 20, `borrowed` ones count too.
+    `weight`: of its own curve."""
 
     rule_id: str
     cases: Count

@@ -1,7 +1,5 @@
-"""What was going on on a host, a monitor, in an incident or a case: what the API answers, and what pages draw of it.
-
-Plain values, times in seconds. What nobody knows is None or `unknown`. Must not: read a store, word a page.
-"""
+"""What was going on on a host, a monitor, in an incident or a case. Times in seconds; what nobody knows is None or
+`unknown`. Must not: read a store, word a page."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ At = Annotated[int, Between(0)]
 
 @dataclass(frozen=True)
 class MomentCurve:
-    """One reading, a value for each of the moment's `times`."""
+    """A value for each of the moment's `times`."""
 
     name: str
     values: tuple[float | None, ...]
@@ -28,7 +26,7 @@ class MomentCurve:
 
 @dataclass(frozen=True)
 class MomentLane:
-    """Readings with one unit. `gap_s`: two values that are further apart do not belong together."""
+    """Readings with one unit. `gap_s`: values further apart do not belong together."""
 
     name: str
     unit: Literal["milliseconds", "percent", "plain", "rate"]
@@ -46,7 +44,7 @@ class StateStretch:
 
 @dataclass(frozen=True)
 class StateRow:
-    """How a monitor stood, or whether a host reported, all through the time."""
+    """How a monitor stood, or whether a host reported."""
 
     name: str
     place: str
@@ -55,7 +53,7 @@ class StateRow:
 
 @dataclass(frozen=True)
 class MomentMark:
-    """Something that happened, or lasted. `look` is its glyph, `place` the page about it."""
+    """`look`: its glyph; `place`: the page about it."""
 
     row: Row
     since: At
@@ -67,8 +65,8 @@ class MomentMark:
 
 @dataclass(frozen=True)
 class RuleThen:
-    """A rule's condition over what was measured in the five minutes around the moment; None: nobody knows. `read`: what
-    it read, or why nothing is known. `did`: what its case was about then."""
+    """A condition over the five minutes around the moment; None: nobody knows. `read`: what it read, or why nothing is
+    known. `did`: what its case was about."""
 
     rule_id: str
     condition: Words
@@ -79,8 +77,8 @@ class RuleThen:
 
 @dataclass(frozen=True)
 class Moment:
-    """`at` is the moment under the crosshair. Values are means of `step` seconds. `left_out`: marks that are too many
-    to be told. `causes`: why, as the hosts said it in that time."""
+    """`at`: under the crosshair. Values are means of `step` seconds. `left_out`: marks too many to be told. `causes`:
+    as hosts said them then."""
 
     kind: Kind
     id: str

@@ -1,4 +1,4 @@
-"""The answer of /api/overview: what a person who is called at night needs first. Declared once (`wire.records`)."""
+"""The answer of /api/overview: what a person who is called at night needs first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ Ids = Annotated[dict[str, str], Most(10_000)]
 
 @dataclass(frozen=True)
 class MonitorCounts:
-    """How many monitors stand how."""
-
     total: Count
     pending: Count
     up: Count
@@ -44,9 +42,8 @@ class AlikeTrouble:
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
-    """What is wrong: a monitor that is not well, a host that is silent, a condition that people were told of, or an
-    event from elsewhere that is about nothing here. `alike`: it stands for so many that are alike and began together,
-    of which `others` are the next ones."""
+    """A monitor that is not well, a silent host, a condition that people were told of, or an event about nothing here.
+    `alike`: so many that began together, of which `others` are the next."""
 
     kind: Literal["monitor", "host", "alert", "event"]
     id: str | None = None
@@ -72,8 +69,7 @@ class NextStep:
 
 @dataclass(frozen=True)
 class CaseUnderWay:
-    """An open case of healing. `stage` counts the six stages from 0; `due` is when it is looked at next; while it is
-    verified, the latest moment of that."""
+    """`stage` counts from 0; `due`: the next look, while it is verified the latest."""
 
     id: str
     target: str
@@ -114,9 +110,8 @@ class NextBreak:
 
 @dataclass(frozen=True)
 class WrongCounts:
-    """How much is wrong; `down`, `degraded` and `unknown` count monitors and hosts, `causes` are those that are down
-    and hang on nothing else that is shown, `silent` the hosts among those that are down, `alerts` the conditions on
-    hosts that people were told of, `events` the incidents of no monitor."""
+    """`down`, `degraded`, `unknown`: monitors and hosts; `causes`: down, and hanging on nothing else shown; `silent`:
+    hosts among those down; `alerts`: conditions that people were told of; `events`: incidents of no monitor."""
 
     down: Count
     degraded: Count

@@ -1,8 +1,5 @@
-"""Rules, dependencies and problems, each declared once: bodies, answers, the YAML, what is written as code, and the
-inputs of the editor follow from the classes here; stages, engine and pages read them.
-
-Must not: know what is stored (`resources`), decide anything (`stages`).
-"""
+"""Rules, dependencies and problems, each declared once. Must not: know what is stored (`resources`), decide anything
+(`stages`)."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
+from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Scalar, Text
 from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Sealed, Since, Told, plain
 
 from .logic.graph import MOST_TARGETS, Dependency, GraphNode
-from .logic.levels import LEVELS, SEVERITIES
+from .logic.levels import LEVELS, SEVERITIES, Level
 from .logic.problems import STATES as PROBLEM_STATES
 from .logic.soundness import incomplete, wrong_params
 from .logic.stakes import RuleBudget
@@ -31,6 +28,7 @@ LONGEST_S = 30 * 86400
 RUNS = {action.name: action.runs for action in ACTIONS.values() if action.runs}  # whose parameter names an automation
 PARAMS = MapOf(DeclaredField("", Anything()), 50)
 Count = Annotated[int, Between(0)]
+Readings = Annotated[Mapping[str, object], MapOf(DeclaredField("", Scalar()))]
 ActionName = Annotated[str, Choice(*sorted(ACTIONS))]
 RuleId = Annotated[str, Text(1, 64, "[a-z0-9_-]{1,64}", "nginx-down")]
 
@@ -112,7 +110,7 @@ class RuleSettings:
     holdout: RuleHoldout | None = None
     waves: Annotated[WaveSizes | str | None, WAVES] = None
     budget: RuleBudget | None = None
-    trust_ceiling: Annotated[str, Choice(*LEVELS)] = "execute"
+    trust_ceiling: Level = "execute"
     initial_level: Annotated[str, Choice(*LEVELS[:3])] = "observation"
     enabled: bool = True
     description: Annotated[str, Text(0, 1000)] = ""
@@ -128,20 +126,19 @@ class RuleSettings:
 
     @property
     def steps(self) -> tuple[RuleStep, ...]:
-        """The chain, or the single action of a rule without one."""
+        """A rule without a chain has its single action."""
         if self.escalation_chain:
             return tuple(RuleStep(at, step.action, dict(step.params)) for at, step in enumerate(self.escalation_chain))
         return (RuleStep(0, self.action.type, dict(self.action.params or {})),) if self.action else ()
 
     @property
     def automations(self) -> list[str]:
-        """The ids of the automations that it runs."""
+        """Ids of those that it runs."""
         done = [(RUNS.get(step.action), step.params) for step in self.steps]
         return sorted({params[name] for name, params in done if name in params})
 
     def definition(self, automations: Mapping[str, str] | None = None) -> str:
-        """A hash of what it does: evidence gathered under another definition says nothing about it. `automations` that
-        it runs, and what those are made of, belong to it: id -> digest."""
+        """A hash of what it does: evidence under another definition says nothing. `automations`: id -> digest."""
         told = self.stored()
         parts = [told[name] for name in ("condition", "action", "escalation_chain", "targets")]
         if automations:
@@ -155,13 +152,10 @@ class RuleSettings:
 
 @dataclass(frozen=True)
 class NewRule(RuleSettings):
-    """One that is written, and may have no id yet."""
+    """It may have no id yet."""
 
     component: ClassVar[str] = "Rule"
-    sample: ClassVar[JsonObject] = {
-        **RuleSettings.sample,
-        "action": {"type": "restart_service", "params": {"service": "nginx"}},
-    }
+    sample = {**RuleSettings.sample, "action": {"type": "restart_service", "params": {"service": "nginx"}}}
     across = staticmethod(incomplete)
 
     id: RuleId | None = None
@@ -169,9 +163,9 @@ class NewRule(RuleSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredRule(RuleSettings):
-    """A rule where its id is how it is known: in the YAML file, in a document, in a replay."""
+    """Where its id is how it is known: YAML, document, replay."""
 
-    sample: ClassVar[JsonObject] = NewRule.sample
+    sample = NewRule.sample
     across = staticmethod(incomplete)
 
     id: RuleId
@@ -179,7 +173,7 @@ class DeclaredRule(RuleSettings):
 
 @dataclass(frozen=True)
 class RuleRecord(RuleSettings):
-    sample: ClassVar[JsonObject] = {**RuleSettings.sample, "waves": {"first": 1, "growth": [0.1, 0.5, 1]}}
+    sample = {**RuleSettings.sample, "waves": {"first": 1, "growth": [0.1, 0.5, 1]}}
 
     id: Told[str] = ""
     source: Told[Literal["default", "yaml", "api"]] = "api"
@@ -190,8 +184,6 @@ class RuleRecord(RuleSettings):
 
 @dataclass(frozen=True)
 class RuleDone(RuleRecord):
-    """The rule after what was done to it."""
-
     status: Told[Literal["created", "updated"]] = "created"
 
 
@@ -213,7 +205,7 @@ class OneDependency:
 
 @dataclass(frozen=True, kw_only=True)
 class DependencyNode(GraphNode):
-    """`suppressed_by`: what else has failed, as whose failure this one counts, and why."""
+    """`suppressed_by`: what else has failed, as whose failure this counts."""
 
     status: Annotated[Told[str], Choice("failed", "ok", "unknown")]
     suppressed_by: Told[str | None]
@@ -238,7 +230,7 @@ class DependencyEvidence(DependencyEdge):
 
 @dataclass(frozen=True, kw_only=True)
 class DependencyGraph:
-    """`dependencies`: what was declared by the API, as PUT takes it."""
+    """`dependencies`: declared by the API, as PUT takes them."""
 
     dependencies: Told[tuple[Dependency, ...]]
     nodes: Told[tuple[DependencyNode, ...]]
@@ -257,9 +249,8 @@ class DependenciesUpdated(DependencyGraph):
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemRecord:
-    """`heals` within `window_s` up to now, or up to when it was closed. `due_day` is `due`
-    by the service's clock. `last_at`: when the rule found the target last; `quiet_until`: when it closes by itself if
-    that stays so."""
+    """`heals` within `window_s` up to now, or to its close. `due_day`: by the service's clock. `last_at`: the last
+    find; `quiet_until`: when it closes by itself."""
 
     id: str
     rule_id: str
@@ -306,13 +297,14 @@ class Queued:
 class InletLabels:
     """Which label names the host, and which the monitor."""
 
+    sample: ClassVar[dict[str, str]] = {"host": "instance", "monitor": "monitor"}
     host: Annotated[str, Text(1, 200)] = "instance"
     monitor: Annotated[str, Text(1, 200)] = "monitor"
 
 
 @dataclass(frozen=True)
 class InletAsCode:
-    """An inlet of a document. `token`: what stands in its address; left out, the service makes it."""
+    """`token`: of its address; left out, the service makes it."""
 
     name: Annotated[str, Text(1, 100)]
     mapping: InletLabels = field(default_factory=InletLabels)

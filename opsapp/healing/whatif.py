@@ -1,18 +1,20 @@
-"""Questions about what would be, and their answers: the dry run, a condition compared with live readings, the replay,
-a draft rule over the past. Declared once (`wire.records`)."""
+"""Questions about what would be, and their answers: dry run, comparison, replay, a draft over the past. Declared once
+(`wire.records`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from dataclasses import field
+from typing import Annotated, ClassVar, Literal
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
 from opsapp.wire.records import Between, Most, SaidAs
 
-from .logic.graph import Dependency
-from .logic.levels import LEVELS, SEVERITIES
-from .records import Count, DeclaredRule, NewRule, RuleTargets
+from .logic.graph import MOST_TARGETS, Dependency
+from .logic.levels import SEVERITIES, Level
+from .records import ConditionText, Count, DeclaredRule, NewRule, Readings, RuleSettings, RuleTargets
 from .stages.case import Metrics
 from .stages.execution import RollbackPlan
 from .stages.planning import PreflightCheck, SkippedStep
@@ -22,7 +24,7 @@ OfWhat = Literal["host", "monitor"]
 
 
 class ComparedValue(JsonKind):
-    """What a condition can compare: a number, or a text such as a state."""
+    """A number, or a text such as a state."""
 
     openapi = {"oneOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}
 
@@ -30,51 +32,71 @@ class ComparedValue(JsonKind):
         return (Text(0, 1000) if isinstance(value, str) else Number()).problem(value)
 
 
-Level = Annotated[str, Choice(*LEVELS)]
 WOULD = ("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
 Would = Annotated[str, Choice(*WOULD)]
-Readings = Annotated[Mapping[str, object], MapOf(DeclaredField("", Scalar()))]
 Told = Annotated[Mapping[str, object], MapOf(DeclaredField("", Anything()))]
 
 
 # -- what is asked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EventAsked:
-    source: str
-    rule_id: str
-    condition: str | None
-    target: str
-    severity: str | None
-    metrics: Annotated[Metrics, MapOf(DeclaredField("", ComparedValue()))]
+    """Only a state or part of an event is a text; all other metrics are numbers."""
+
+    component: ClassVar[str] = "HealEvent"
+    source: Annotated[str, Choice(*SOURCES)] = "test"
+    rule_id: Annotated[str, Text(1, 64)]
+    condition: ConditionText | None = None
+    target: Annotated[str, Text(1, 1000)]
+    severity: Annotated[str | None, Choice(*SEVERITIES)] = None
+    metrics: Annotated[Metrics, MapOf(DeclaredField("", ComparedValue()), 1000)] = field(default_factory=dict)
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        texts = [name for name, value in sound.get("metrics", {}).items() if isinstance(value, str)]
+        return {f"metrics.{name}": "must be a number" for name in texts if not _may_be_text(name)}
+
+
+def _may_be_text(name: str) -> bool:
+    return name.rpartition(".")[2] in ("state", "status") or name.startswith("event.")
 
 
 @dataclass(frozen=True)
 class DryRunAsked:
+    """`rule`: a draft in the place of the saved one of its id."""
+
+    component: ClassVar[str] = "DryRun"
     event: EventAsked
-    rule: DeclaredRule | None
+    rule: DeclaredRule | None = None
 
 
 @dataclass(frozen=True)
 class ComparisonAsked:
-    condition: str
-    targets: RuleTargets | None
+    component: ClassVar[str] = "ConditionNow"
+    sample = RuleSettings.sample
+    condition: ConditionText
+    targets: RuleTargets | None = None
 
 
 @dataclass(frozen=True)
 class ReplayAsked:
-    days: float
-    rules: tuple[DeclaredRule, ...] | None
-    dependencies: tuple[Dependency, ...] | None
+    component: ClassVar[str] = "Replay"
+    days: Annotated[float, Between(0, 365)]
+    rules: Annotated[tuple[DeclaredRule, ...] | None, Most(1000)] = None
+    dependencies: Annotated[tuple[Dependency, ...] | None, Most(MOST_TARGETS)] = None
 
 
 @dataclass(frozen=True)
 class PastAsked:
+    """So many days before now, or `from` until `to`."""
+
+    component: ClassVar[str] = "RuleOverPast"
+    sample: ClassVar[Mapping[str, JsonObject]] = {"rule": NewRule.sample}
     rule: NewRule
-    days: float
-    since: Annotated[float | None, SaidAs("from")]
-    until: Annotated[float | None, SaidAs("to")]
+    days: Annotated[float, Between(0.01, 30)] = 7
+    since: Annotated[float | None, Between(0, 10**10), SaidAs("from")] = None
+    until: Annotated[float | None, Between(0, 10**10), SaidAs("to")] = None
 
 
 # -- what is answered
@@ -173,7 +195,7 @@ class ReplayDifference:
 
 @dataclass(frozen=True)
 class ReplayedRule:
-    """Of a changed rule: how many events were recorded, and how many of them would have come under the change."""
+    """Recorded events of a changed rule, and those that come under the change."""
 
     rule_id: str
     recorded: Count
@@ -190,8 +212,6 @@ class Replayed:
 
 @dataclass(frozen=True)
 class ComparedTarget:
-    """A condition compared with what one target reports now. `held_s`: for how long it has been seen to hold."""
-
     target: str
     name: str
     subject: str
@@ -211,7 +231,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class ReadingRecord:
-    """The name of a reading as conditions say it, of how many hosts or monitors, and one value of it."""
+    """Of how many hosts or monitors, and one value."""
 
     name: str
     of: OfWhat
@@ -228,11 +248,9 @@ class TimeSpan:
 
 @dataclass(frozen=True)
 class RehearsedFiring:
-    """One time at which the draft would have fired. `since`: from when on its condition held; `until`: when it was
-    known false again, null where nobody knows. `again`: the same failure, after the cooldown. `would`: what would have
-    been done at the level that it has. `would_act`: nothing but that level would have stopped it, at the beginning of a
-    failure. `over_by_itself`: within `window_s`, with nothing done about it; null where nobody knows. `resolution_s`:
-    how far apart its readings were."""
+    """`since`: from when its condition held; `until`: known false again. `again`: the same failure, after the cooldown.
+    `would`: at its level; `would_act`: only that level would have stopped it. `over_by_itself`: within `window_s`.
+    `resolution_s`: how far apart its readings were. Null: nobody knows."""
 
     at: Count
     target: str
@@ -251,8 +269,7 @@ class RehearsedFiring:
 
 @dataclass(frozen=True)
 class RehearsedTarget:
-    """`firings` is null where nothing was known of it. `held` and `unknown`: when the condition was true, or nobody
-    knows whether it was; the longest 200 of each."""
+    """`firings` null: nothing was known. `held`, `unknown`: the longest 200 of each."""
 
     target: str
     subject: str
@@ -270,7 +287,7 @@ class StopCount:
 
 @dataclass(frozen=True)
 class SavedMinutes:
-    """Of ten such ranges eight hold the truth."""
+    """Eight of ten such ranges hold the truth."""
 
     value: float
     low: float
@@ -279,11 +296,9 @@ class SavedMinutes:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What a draft would have done over stored readings. `raw_since`: from then on each reading is kept, before it
-    means of some minutes; null where none is. Counts are null where nothing was known, `expected_saved_minutes` where
-    nobody knows what the action does; `why` says what is missing. `failures`: firings without those that are `again`.
-    `left_out`: firings that are counted and not listed, the oldest. `learned_from`: rules with the same first action.
-    `not_kept`: readings that the condition names and that have no history."""
+    """`raw_since`: from then on each reading is kept, before it means. Counts are null where nothing was known; `why`
+    says what is missing. `failures`: firings without `again`. `left_out`: the oldest, counted and not listed.
+    `learned_from`: rules with the same first action. `not_kept`: readings without a history."""
 
     since: Annotated[Count, SaidAs("from")]
     until: Annotated[Count, SaidAs("to")]
@@ -316,8 +331,6 @@ class ScenarioRecord:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Something that a scenario expects, and what was seen."""
-
     check: str
     expected: Annotated[object, Anything()]
     actual: Annotated[object, Anything()]

@@ -1,15 +1,7 @@
-"""Maintenance windows of both families over one store: /api/maintenance, and what hangs at /api/healing/maintenance.
+"""Maintenance windows of both families over one store: /api/maintenance and /api/healing/maintenance.
 
-Greenlets: `maintenance` keeps this node's memory of the windows up to date; `maintenance-purge` forgets old ones.
-
-    logic.py    when a window is on, and when it comes next: pure
-    records.py  what a window is, for everybody
-    resources.py what is stored
-    engine/     making and changing windows, this node's memory of them, what other rooms ask
-    views.py    both families
-
-It knows ids and times only. What an id is, and what a window means for monitors, hosts and heals, the rooms above know:
-they register the interfaces of `interfaces.py`, and ask `engine`.
+Greenlets: `maintenance` keeps this node's memory of windows; `maintenance-purge` forgets old ones. It knows ids and
+times only: what an id is, and what a window means, the rooms above say by `interfaces`.
 """
 
 

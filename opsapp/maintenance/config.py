@@ -12,7 +12,7 @@ from .records import WindowRecord
 
 @dataclass(frozen=True)
 class MaintenanceSettings:
-    """The windows that are declared there, and how far ahead the status page tells of windows."""
+    """`announce_days`: how far ahead the status page tells."""
 
     windows: Annotated[tuple[WindowRecord, ...], Most(1000)] = ()
     announce_days: Annotated[float, Between(0, 365)] = 30

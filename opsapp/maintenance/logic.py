@@ -1,7 +1,7 @@
-"""When a window is on, and when it comes next: one evaluator for both families. Times are epoch seconds.
+"""When a window is on, and when it comes next: one evaluator for both families. Epoch seconds.
 
-A window has a first occurrence (start to end) and, with a cron expression, further ones of the same length at every
-tick after its start. It may be switched on by hand, and ended early: what had begun by then is over.
+It has a first occurrence and, with a cron expression, further ones of the same length. It may be switched on by hand,
+and ended early: what had begun by then is over.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ _WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
 
 
 class WindowPlan(NamedTuple):
-    """A window as plain values. `scope` None: everything; `forced`: switched on by hand, from and until; what began at
-    or before `void_until` was ended early."""
+    """`scope` None: everything; `forced`: on by hand, from and until; what began by `void_until` was ended early."""
 
     id: str
     family: str
@@ -49,14 +48,12 @@ class Occurrence(NamedTuple):
 
 
 class Active(NamedTuple):
-    """A window that is on."""
-
     plan: WindowPlan
     span: Occurrence
 
 
 def read_wall(text: str) -> datetime:
-    """An ISO 8601 date-time without a zone; ValueError for anything else."""
+    """ISO 8601 without a zone; else ValueError."""
     if not _WALL.fullmatch(text):
         raise ValueError("must be a date and time without a zone, like 2026-01-31T22:00:00")
     try:
@@ -66,7 +63,7 @@ def read_wall(text: str) -> datetime:
 
 
 def wall_problem(text: str) -> str | None:
-    """Why this is no date-time that `instant` takes."""
+    """Why `instant` would not take it."""
     try:
         wall = read_wall(text)
     except ValueError as problem:
@@ -75,18 +72,16 @@ def wall_problem(text: str) -> str | None:
 
 
 def instant(text: str, zone: str) -> float:
-    """The moment that a date-time means in a zone. One that a change of the clock skips is the moment of the change; of
-    two, the first."""
+    """A time that a clock change skips is the moment of the change; of two, the first."""
     return cron.moment(read_wall(text), zone)
 
 
 def length_of(start: str, end: str) -> float:
-    """How long a recurring window lasts: what the clock on the wall says between start and end."""
+    """By the clock on the wall."""
     return (read_wall(end) - read_wall(start)).total_seconds()
 
 
 def wrong_span(length: float, recurring: str | None) -> str | None:
-    """Why a window cannot last so long."""
     if length <= 0:
         return "must be after start"
     if recurring is None:
@@ -95,7 +90,7 @@ def wrong_span(length: float, recurring: str | None) -> str | None:
 
 
 def current(plan: WindowPlan, now: float) -> Occurrence | None:
-    """The occurrence that is on now; of several the one that ends last."""
+    """Of several the one that ends last."""
     spans = [span for span in _begun(plan, now) if span.start <= now < span.end]
     return max(spans, key=lambda span: span.end, default=None)
 
@@ -113,8 +108,7 @@ def _begun(plan: WindowPlan, now: float) -> Iterator[Occurrence]:
 
 
 def _last_tick(plan: WindowPlan, now: float) -> float | None:
-    """The last tick that may still last. Looked for nearby first, so that a tick a minute does not cost a walk through
-    all of them."""
+    """That may still last. Nearby first: a tick a minute must not cost a walk through all."""
     earliest = max(plan.start, now - plan.length)
     back = 90.0
     while True:
@@ -128,7 +122,7 @@ def _last_tick(plan: WindowPlan, now: float) -> float | None:
 
 
 def following(plan: WindowPlan, now: float) -> Occurrence | None:
-    """The next occurrence that has not begun."""
+    """Not begun yet."""
     if not plan.enabled:
         return None
     if plan.start > now:
@@ -140,7 +134,7 @@ def following(plan: WindowPlan, now: float) -> Occurrence | None:
 
 
 def occurrences(plan: WindowPlan, since: float, until: float, most: int) -> list[Occurrence]:
-    """When the window is on between these moments, the first so many times. One that was ended early ends then."""
+    """The first so many. One that was ended early ends then."""
     on = current(plan, since)
     spans = [] if on is None else [on]
     if plan.forced is not None and since < plan.forced[0] < until:
@@ -160,7 +154,7 @@ def _ended_early(plan: WindowPlan, span: Occurrence) -> Occurrence:
 
 
 def steady_until(plan: WindowPlan, now: float) -> float:
-    """Until when nothing changes by itself about whether this window is on."""
+    """Nothing changes by itself."""
     on, to_come = current(plan, now), following(plan, now)
     ends = [span for span in (on and on.end, to_come and to_come.start) if span is not None]
     return min(ends, default=float("inf"))

@@ -1,8 +1,5 @@
-"""Windows of both families, each declared once: bodies, answers, the YAML, what is written as code, and forms follow
-from the classes here. Other rooms may import them.
-
-Must not: know what is stored (`resources`), or when a window is on (`logic`).
-"""
+"""Windows of both families, each declared once; other rooms may import them. Must not: know what is stored
+(`resources`), or when a window is on (`logic`)."""
 
 from __future__ import annotations
 
@@ -68,7 +65,7 @@ class WindowRecord:
 
     @staticmethod
     def across(sound: dict[str, Any]) -> dict[str, str]:
-        """By the clock on the wall; what a change of the clock makes of it, the service's zone says."""
+        """By the clock on the wall; what a clock change makes of it, the zone says."""
         both = "start" in sound and "end" in sound
         length = length_of(sound["start"], sound["end"]) if both else None
         message = wrong_span(length, sound.get("recurring")) if length is not None else None
@@ -77,21 +74,19 @@ class WindowRecord:
 
 @dataclass(frozen=True)
 class WindowDone(WindowRecord):
-    """The window after what was done to it."""
-
     status: Told[Literal["created", "updated", "activated", "deactivated"]] = "created"
 
 
 @dataclass(frozen=True)
 class WindowAsCode(WindowRecord):
-    """As code: the scope may name what it covers."""
+    """The scope may have names."""
 
     scope: Annotated[tuple[Annotated[str, Text(1, 255)], ...], COVERED] = ()
 
 
 @dataclass(frozen=True)
 class WindowCoverage:
-    """What a window covers, and what of it is down now; `down` names some of that."""
+    """`down`: some names."""
 
     monitors: int
     monitors_down: int
@@ -102,8 +97,6 @@ class WindowCoverage:
 
 @dataclass(frozen=True)
 class OccurrenceShown:
-    """A time that a window is on."""
-
     start: Annotated[int, Between(0)]
     end: Annotated[int, Between(0)]
 
@@ -119,15 +112,13 @@ class CalendarEntry(OccurrenceShown):
 
 @dataclass(frozen=True)
 class PreviewOfWindow:
-    """When such a window would be on next, and what it would cover."""
-
     occurrences: Annotated[tuple[OccurrenceShown, ...], Most(5)]
     covers: WindowCoverage
 
 
 @dataclass(frozen=True)
 class HealingWindowRecord:
-    """From now on for so long, healing of a target is held."""
+    """Healing of a target is held, from now on."""
 
     sample: ClassVar[dict[str, str]] = {"target": "web-1", "duration": "1h30m"}
 

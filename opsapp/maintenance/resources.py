@@ -1,4 +1,4 @@
-"""Windows of both families in one folder; each URL shows its own family. Methods keep what must be true of a window."""
+"""Windows of both families in one folder; each URL shows its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_up(root: Root) -> None:
 
 
 class Windows(Folder):
-    """/api/maintenance. The store of both families; as a URL it shows the one."""
+    """/api/maintenance"""
 
     url = "/api/maintenance"
     holds = KIND
@@ -43,18 +43,18 @@ class Windows(Folder):
         return child
 
     def of_family(self, cls: type, without: Collection[str] = ()) -> list[Any]:
-        """Windows of one family, in the order in which they were made."""
+        """In the order in which they were made."""
         return self.parted_family(cls, without)[0]
 
     def parted_family(self, cls: type, without: Collection[str] = ()) -> tuple[list[Any], list[Damage]]:
-        """The same, and what cannot be read of any."""
+        """And what cannot be read of any."""
         windows, damaged = self.parted(without)
         of_family = [window for window in windows if isinstance(window, cls)]
         return sorted(of_family, key=lambda window: (window.fields["created_at"], window.__name__)), damaged
 
 
 class Window(Record):
-    """/api/maintenance/{id}. `fields` is replaced whole; `source` is `api` or `yaml`. `record` is both, typed."""
+    """/api/maintenance/{id}. `fields` is replaced whole; `source`: `api` or `yaml`."""
 
     url = "/api/maintenance/{window_id}"
     family = MAINTENANCE
@@ -88,21 +88,20 @@ class Window(Record):
         )
 
     def change(self, record: WindowRecord) -> None:
-        """New fields; a window that is moved forgets what was done to it by hand."""
+        """One that is moved forgets what was done by hand."""
         before = self.record
         if (record.start, record.end, record.recurring) != (before.start, before.end, before.recurring):
             self.forced, self.void_until = None, 0.0
         self.fields = stored(record)
 
     def activate(self, now: float, zone: str) -> None:
-        """On from now, for its own length."""
+        """For its own length."""
         plan = self.plan(zone)
         if logic.current(plan, now) is not None:
             raise Conflict("This window is active already.", code="already_active")
         self.forced = (now, now + (plan.end - plan.start))
 
     def deactivate(self, now: float, zone: str) -> None:
-        """Over now, whatever it was to last."""
         if logic.current(self.plan(zone), now) is None:
             raise Conflict("This window is not active.", code="not_active")
         self.forced, self.void_until = None, now
@@ -115,7 +114,7 @@ class Window(Record):
 
 
 class HealingWindow(Record):
-    """/api/healing/maintenance/{id}: from when it was made until `expires_at`."""
+    """/api/healing/maintenance/{id}"""
 
     url = "/api/healing/maintenance/{window_id}"
     family = HEALING
@@ -147,7 +146,7 @@ class HealingWindow(Record):
         self.fields = {**self.fields, "expires_at": now}
 
     def move(self, by: float) -> None:
-        """The clock was set: it goes on for as long as it would have."""
+        """As long as it would have lasted."""
         times = {"created_at": self.record.created_at + by, "expires_at": self.record.expires_at + by}
         self.fields = {**self.fields, **times}
 
@@ -156,7 +155,7 @@ class HealingWindow(Record):
 
 
 class HealingWindows(Facet):
-    """/api/healing/maintenance: the other family of the same store. The room of healing hangs it into its tree."""
+    """/api/healing/maintenance. The room of healing hangs it into its tree."""
 
     url = "/api/healing/maintenance"
 
@@ -178,11 +177,11 @@ windows_of = ApiPlace[Windows]("maintenance")
 
 
 def plans_of(root: Root, without: Collection[str] = ()) -> list[WindowPlan]:
-    """Every window as the transaction behind `root` sees it. A tree from before this room was made has none."""
+    """A tree from before this room was made has none."""
     store, zone = root["api"].get("maintenance"), zone_of(root)
     return [] if store is None else [window.plan(zone) for window in store.parted(without)[0]]
 
 
 def zone_of(root: Root) -> str:
-    """The zone in which date-times without one are read."""
+    """Of date-times without one."""
     return node_of(root).config.timezone

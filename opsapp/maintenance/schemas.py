@@ -1,4 +1,4 @@
-"""Queries and smaller answers of both families; `opsapp.maintenance.records` declares the windows."""
+"""Queries and smaller answers of both families."""
 
 from __future__ import annotations
 

@@ -1,16 +1,7 @@
 """Who is called when something is down, and until when: /api/oncall.
 
-Schedules say who is on call at a moment; policies say whom an open incident calls, after how long, and how often.
-
-Greenlet: `oncall` (escalations whose next step is due), under the lease `oncall`; `oncall-purge`.
-
-    records.py  schedules, policies, escalations, for everybody
-    logic.py    who is on call at a moment, and from when until when: pure
-    resources   what is stored
-    engine/     schedules and policies changed, escalations, the calendar feed
-    views.py    the API
-
-A call is a message of `opsapp.notify` to the channels that answer as a person; how it leaves, that room knows.
+Schedules say who is on call; policies whom an open incident calls, after how long, how often. Greenlets: `oncall`,
+under its lease; `oncall-purge`. A call is a message of `opsapp.notify` to channels that answer as a person.
 """
 
 

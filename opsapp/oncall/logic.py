@@ -1,7 +1,7 @@
-"""Who is on call at a moment, and from when until when. Pure; times are epoch seconds, `end` never belongs to a span.
+"""Who is on call, and from when until when. Pure; epoch seconds, `end` never belongs to a span.
 
-Hand-overs are times of the clock on the wall of the schedule's zone: one that a change of the clock skips is the moment
-of the change, of two the first. So turns meet, whatever the clock does: there is no gap and nobody is on call twice.
+Hand-overs are by the wall clock of the schedule's zone: a time that a clock change skips is the moment of the change,
+of two the first. So turns meet without gap or overlap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Known = Callable[[str], bool]  # whether there is such a user, who may sign in
 
 
 class Duty(NamedTuple):
-    """Who is on call at a moment, by what, and whose turn it would be, if they were here."""
+    """`skipped`: whose turn it would be, if they were here."""
 
     user: str | None = None
     layer: str = ""
@@ -28,7 +28,7 @@ class Duty(NamedTuple):
 
 
 def duty(schedule: ScheduleRecord, at: float, known: Known) -> Duty:
-    """The youngest override of this moment, else the last layer that has somebody then."""
+    """The youngest override, else the last layer that has somebody."""
     skipped: tuple[str, ...] = ()
     for layer, users in _candidates(schedule, at):
         user = next(filter(known, users), None)
@@ -39,8 +39,7 @@ def duty(schedule: ScheduleRecord, at: float, known: Known) -> Duty:
 
 
 def _candidates(schedule: ScheduleRecord, at: float) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(by what, the people in the order in which they are taken), what goes before the others first. In the place of
-    somebody who is gone the next one in turn is on call."""
+    """(by what, people in order). For somebody who is gone the next in turn is on call."""
     for override in reversed(schedule.overrides):
         if override.start <= at < override.end:
             yield OVERRIDE, (override.user,)
@@ -52,7 +51,7 @@ def _candidates(schedule: ScheduleRecord, at: float) -> Iterator[tuple[str, tupl
 
 
 def turn_of(layer: LayerRecord, zone: str, at: float) -> int | None:
-    """The number of the turn of this moment, from 0; None before the first."""
+    """From 0; None before the first."""
     turn = (_day(at, zone) - date.fromisoformat(layer.start)).days // layer.length_days
     while handover(layer, zone, turn + 1) <= at:
         turn += 1
@@ -62,12 +61,11 @@ def turn_of(layer: LayerRecord, zone: str, at: float) -> int | None:
 
 
 def handover(layer: LayerRecord, zone: str, turn: int) -> float:
-    """When a turn begins."""
     return _moment(date.fromisoformat(layer.start) + timedelta(days=turn * layer.length_days), layer.handover, zone)
 
 
 def is_on(layer: LayerRecord, zone: str, at: float) -> bool:
-    """Whether the layer's hours and days hold now. Hours that end on the next day belong to the day they begin on."""
+    """Hours that end on the next day belong to the day they begin on."""
     today = _day(at, zone)
     return any(begin <= at < end for begin, end in map(_hours_on(layer, zone), (today - timedelta(days=1), today)))
 
@@ -85,7 +83,7 @@ def _hours_on(layer: LayerRecord, zone: str) -> Callable[[date], tuple[float, fl
 
 
 def shifts(schedule: ScheduleRecord, since: float, until: float, known: Known) -> list[ShiftRecord]:
-    """Who is on call from `since` to `until`, one after the other without a gap: also when it is nobody."""
+    """Without a gap: also nobody."""
     edges = sorted({since, *(edge for edge in _edges(schedule, since, until) if since < edge < until)})
     rows: list[ShiftRecord] = []
     for start, end in zip(edges, [*edges[1:], until], strict=True):
@@ -97,7 +95,7 @@ def shifts(schedule: ScheduleRecord, since: float, until: float, known: Known) -
 
 
 def _edges(schedule: ScheduleRecord, since: float, until: float) -> Iterator[float]:
-    """Every moment at which somebody else may be on call, and some beside."""
+    """Every moment of a possible change, and some beside."""
     for override in schedule.overrides:
         yield from (override.start, override.end)
     for layer in schedule.layers:

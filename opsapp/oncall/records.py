@@ -1,7 +1,5 @@
-"""Schedules, policies and escalations, each declared once: bodies, answers and forms follow.
-
-Other rooms may import them. Must not: know what is stored (`resources`), or who is on call (`logic`).
-"""
+"""Schedules, policies and escalations, each declared once; other rooms may import them. Must not: know what is stored
+(`resources`), or who is on call (`logic`)."""
 
 from __future__ import annotations
 
@@ -48,8 +46,7 @@ Days = Annotated[tuple[Annotated[str, Choice(*DAYS)], ...], Most(7, unique=True,
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """People who take turns. A turn begins at the time of `handover` by the clock of the schedule's zone; the first one
-    on `start`, which says the weekday of turns of weeks too."""
+    """Turns begin at `handover` by the schedule's zone, the first on `start`, which sets the weekday."""
 
     sample: ClassVar[dict[str, object]] = {"users": ["anna", "ben"], "start": "2026-01-05"}
 
@@ -80,7 +77,7 @@ class LayerRecord:
 
 @dataclass(frozen=True)
 class OverrideRecord:
-    """Who is on call for a while, whatever the layers say."""
+    """Whatever the layers say."""
 
     id: str
     schedule_id: str
@@ -92,7 +89,7 @@ class OverrideRecord:
 
 @dataclass(frozen=True)
 class OverrideAsCode:
-    """One of a document. Times with seconds, so that the same time is the same text."""
+    """Times with seconds: the same time is the same text."""
 
     component: ClassVar[str] = "OverrideAsCode"
     sample: ClassVar[dict[str, str]] = {
@@ -107,7 +104,7 @@ class OverrideAsCode:
 
 @dataclass(frozen=True)
 class ScheduleRecord:
-    """Who is on call. A later layer goes before an earlier one, and an override before all."""
+    """Later layers go before earlier ones, overrides before all."""
 
     sample: ClassVar[dict[str, str]] = {"name": "Operations", "zone": "Europe/Berlin"}
 
@@ -127,8 +124,7 @@ class ScheduleRecord:
 
 @dataclass(frozen=True)
 class ShiftRecord:
-    """Somebody, or nobody (`user` null), is on call from `start` to `end`. `layer`: by what, `override` or the layer's
-    name. `skipped`: whose turn it would be, if there were such a user who is not disabled."""
+    """`user` null: nobody. `layer`: `override` or the layer's name. `skipped`: whose turn it would be, if enabled."""
 
     user: str | None
     start: Since
@@ -139,8 +135,7 @@ class ShiftRecord:
 
 @dataclass(frozen=True)
 class OnCallRecord:
-    """Who is on call by one schedule now. `channels`: names of those that reach this person. `next` is null where
-    nothing changes within two weeks."""
+    """`channels` reach this person. `next` null: nothing changes within two weeks."""
 
     schedule_id: str
     schedule: str
@@ -151,8 +146,6 @@ class OnCallRecord:
 
 @dataclass(frozen=True)
 class StepRecord:
-    """Who is called, and how long an answer is waited for before the next step."""
-
     sample: ClassVar[dict[str, object]] = {"users": ["anna"], "wait_s": 300}
 
     schedules: Annotated[
@@ -175,7 +168,7 @@ class StepRecord:
 
 @dataclass(frozen=True)
 class PolicyRecord:
-    """Whom an incident calls that nobody acknowledges. After the last step it begins again, `repeat` times."""
+    """Whom an unacknowledged incident calls, again `repeat` times."""
 
     name: Annotated[str, name_kind(100), FormField("Name")]
     steps: Annotated[tuple[StepRecord, ...], Most(20, least=1), FormField("Steps", "rows")]
@@ -200,8 +193,8 @@ class PolicyRecord:
 
 @dataclass(frozen=True)
 class CallRecord:
-    """One call of one person by one channel. `id` stays the same however often it has to be sent; it is `ids.call` of
-    the message. `delivery_id`: what became of it. A person whom no channel reaches has a call without one."""
+    """`id` stays when it is sent again; it is `ids.call` of the message. A person whom no channel reaches has a call
+    without `delivery_id`."""
 
     id: str
     user: str
@@ -214,7 +207,7 @@ class CallRecord:
 
 @dataclass(frozen=True)
 class EscalationRecord:
-    """An incident that calls people by a policy. `step` and `round` (from 1) are those of the next call."""
+    """`step` and `round` (from 1): of the next call."""
 
     id: str
     incident_id: str

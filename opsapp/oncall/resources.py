@@ -1,11 +1,11 @@
-"""What is stored of on call: schedules with their overrides, policies, and escalations with what is due of them."""
+"""What is stored of on call."""
 
 from __future__ import annotations
 
 import hmac
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
@@ -22,6 +22,7 @@ from opsapp.wire.records import made, plain
 ALL = "all"
 MOST = 200
 MOST_OVERRIDES = 500
+P = TypeVar("P", ScheduleRecord, PolicyRecord)
 
 
 def by_name(record: ScheduleRecord | PolicyRecord) -> str:
@@ -29,10 +30,10 @@ def by_name(record: ScheduleRecord | PolicyRecord) -> str:
 
 
 class NamedPlans(Folder):
-    """Things with a name that nothing else of their kind has."""
+    """Names are unique."""
 
     def records(self) -> list[Any]:
-        """In the order of their names."""
+        """By name."""
         return sorted((child.record for child in self.values()), key=by_name)
 
     def add(self, child: Any) -> None:
@@ -49,6 +50,22 @@ class NamedPlans(Folder):
             raise Conflict(f"The name {name!r} is taken.", code="name_taken")
 
 
+class NamedPlan(Record, Generic[P]):
+    """One of them. `fields` is replaced whole."""
+
+    of: type[P]
+
+    def __init__(self, record: P):
+        self.fields = plain(record)
+
+    @property
+    def record(self) -> P:
+        return made(self.of, {**self.fields, "id": self.__name__})
+
+    def change(self, record: P) -> None:
+        self.fields = plain(record)
+
+
 class Schedules(NamedPlans):
     """/api/oncall/schedules"""
 
@@ -56,21 +73,12 @@ class Schedules(NamedPlans):
     holds = "schedule"
 
 
-class Schedule(Record):
-    """/api/oncall/schedules/{id}. `fields` is replaced whole."""
+class Schedule(NamedPlan[ScheduleRecord]):
+    """/api/oncall/schedules/{id}"""
 
     url = "/api/oncall/schedules/{schedule_id}"
+    of = ScheduleRecord
     calendar_digest: str | None = None  # of the token of its calendar's address
-
-    def __init__(self, record: ScheduleRecord):
-        self.fields = plain(record)
-
-    @property
-    def record(self) -> ScheduleRecord:
-        return made(ScheduleRecord, {**self.fields, "id": self.__name__})
-
-    def change(self, record: ScheduleRecord) -> None:
-        self.fields = plain(record)
 
     def add_override(self, override: OverrideRecord, now: float) -> None:
         """Those that are over are forgotten."""
@@ -88,7 +96,7 @@ class Overrides(Facet):
 
 
 class Override(Facet):
-    """One of them; there is none of another id."""
+    """KeyError of another id."""
 
     url = "/api/oncall/schedules/{schedule_id}/overrides/{override_id}"
 
@@ -122,12 +130,12 @@ class CalendarFeeds(Facet):
 
 
 class CalendarFeed(Facet):
-    """The address that a program follows. The token is in the path; a wrong one is an address too, of nothing."""
+    """The token is in the path; a wrong one is an address too."""
 
     url = "/api/oncall/calendars/{token}"
 
     def schedule_in(self, schedules: Schedules) -> Schedule:
-        """NotFound where the token is no schedule's."""
+        """NotFound of a wrong token."""
         named = digest(self.__name__)
         for schedule in schedules.values():
             if schedule.calendar_digest is not None and hmac.compare_digest(named, schedule.calendar_digest):
@@ -146,26 +154,16 @@ class CallPolicies(NamedPlans):
     holds = "policy"
 
 
-class CallPolicy(Record):
-    """/api/oncall/policies/{id}. `fields` is replaced whole."""
+class CallPolicy(NamedPlan[PolicyRecord]):
+    """/api/oncall/policies/{id}"""
 
     url = "/api/oncall/policies/{policy_id}"
-
-    def __init__(self, record: PolicyRecord):
-        self.fields = plain(record)
-
-    @property
-    def record(self) -> PolicyRecord:
-        return made(PolicyRecord, {**self.fields, "id": self.__name__})
-
-    def change(self, record: PolicyRecord) -> None:
-        self.fields = plain(record)
+    of = PolicyRecord
 
 
 class Escalations(Folder):
-    """/api/oncall/escalations. Ids begin with their incident's, so their order is that of the incidents. `agenda`:
-    (time, id) of those that go on then; `running`: incident id -> ids of those that are not over; `by_status`: status
-    and id of each."""
+    """/api/oncall/escalations. Ids begin with their incident's, in its order. `agenda`: (time, id); `running`: incident
+    -> ids that are not over; `by_status`: status/id."""
 
     url = "/api/oncall/escalations"
     holds = "escalation"
@@ -199,7 +197,7 @@ class Escalations(Folder):
         Agenda(self.agenda).add(due, record.id)
 
     def of_incident(self, incident_id: str) -> list[Escalation]:
-        """Those that are not over."""
+        """Not over."""
         ids = self.running.get(incident_id, ())
         return [escalation for name in ids if (escalation := self.find(name)) is not None]
 
@@ -208,7 +206,6 @@ class Escalations(Folder):
         return [escalation for _, name in rows if (escalation := self.find(name)) is not None]
 
     def wait(self, escalation: Escalation, due: float) -> None:
-        """It goes on at that moment."""
         self._off_the_agenda(escalation)
         escalation.due = due
         Agenda(self.agenda).add(due, escalation.__name__)
@@ -229,14 +226,14 @@ class Escalations(Folder):
         Agenda(self.agenda).discard(escalation.due, escalation.__name__)
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds: each waits as long as before."""
+        """Each waits as long as before."""
         for _, name in list(self.agenda):
             escalation = self.find(name)
             if escalation is not None:
                 self.wait(escalation, escalation.due + by)
 
     def page(self, status: str, limit: int, offset: int) -> tuple[list[Escalation], int]:
-        """The newest of this status, or of all, and how many there are."""
+        """Newest first, and how many."""
         if status == ALL:
             names = newest(self.tree, None, LAST, offset, limit)
         else:
@@ -245,7 +242,7 @@ class Escalations(Folder):
         return list(self.some(names)), self.counts[status]
 
     def forget(self, before: float, most: int) -> bool:
-        """Drop a page of those whose incident began before and that are over; whether there may be more."""
+        """A page of what is over; whether there may be more."""
         old = islice(self.tree.keys(None, earliest_id(before)), most)
         over = [name for name, row in self.some_items(list(old)) if row.record.status != RUNNING]
         for name in over:
@@ -254,7 +251,7 @@ class Escalations(Folder):
 
 
 class Escalation(Record):
-    """/api/oncall/escalations/{id}. `due`: when it goes on, as long as it runs."""
+    """`due`: as long as it runs."""
 
     url = "/api/oncall/escalations/{escalation_id}"
 
@@ -289,13 +286,13 @@ add_facet(OnCall, "calendars", CalendarFeeds)
 
 
 def set_up(root: Root) -> None:
-    """Evolve step: nobody is on call."""
+    """Evolve step."""
     oncall = oncall_of.put(root, OnCall())
     add_children(oncall)
 
 
 def count_escalations(root: Root) -> None:
-    """Evolve step: an older store does not know how many there are."""
+    """Evolve step."""
     oncall_of(root).escalations.index()
 
 

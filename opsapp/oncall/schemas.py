@@ -1,4 +1,4 @@
-"""Queries and smaller bodies of on call; `opsapp.oncall.records` declares the things."""
+"""Queries and smaller bodies of on call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .records import ANSWERED, ENDED, OVER, RUNNING, UNANSWERED
 
 @dataclass(frozen=True)
 class OverrideGiven:
-    """Who is on call for a while. Times are by the service's clock, as those of maintenance windows."""
+    """By the service's clock, as maintenance windows."""
 
     component: ClassVar[str] = "Override"
     sample: ClassVar[dict[str, str]] = {"user": "anna", "start": "2026-01-31T18:00:00", "end": "2026-02-01T09:00:00"}

@@ -19,7 +19,6 @@ owner keeps in its own record; no persistent reference crosses into or out of th
     running.py        both, of the series that are asked for, kept up with what is committed
     totals.py         long spans: of what is merged and what is not
     reads.py          reads over all of it
-    numbers.py        numbers for new series
     live.py           the latest value of everything, in memory
 
 Other rooms use the names below.

@@ -1,4 +1,4 @@
-"""What is packed into columns: chunks (rows of one series) and batches (observations of many). Bytes in, tuples out."""
+"""Chunks (rows of one series) and batches (observations of many), packed into columns."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def decode_chunk(data: bytes) -> list:
 
 
 def decode_values(data: bytes) -> list:
-    """Of a chunk the times and the values alone, as two columns: a third of the work."""
+    """Times and values alone: a third of the work."""
     reader = ColumnReader(data, CHUNK)
     count = reader.number()
     return [reader.deltas(count), reader.floats(count)] if count else [[], []]
 
 
 def encode_batch(observations: list, latest: int = LATEST) -> bytes:
-    """Observations of many series in the order they came, none of them after `latest`."""
+    """In the order they came, none after `latest`."""
     writer = Writer()
     writer.number(len(observations))
     if observations:
@@ -64,7 +64,7 @@ def decode_batch(data: bytes) -> list:
 
 
 def _check(columns: tuple, latest: int) -> None:
-    """At C speed: whole numbers in their range, finite values. Raises TypeError, ValueError or OverflowError."""
+    """At C speed. Raises TypeError, ValueError or OverflowError."""
     numbers, times, values, statuses, holds = columns
     for code, column in zip("IQBI", (numbers, times, statuses, holds), strict=True):
         array(code, column)
@@ -94,7 +94,7 @@ def decode_rollups(data: bytes) -> list:
 
 
 def encode_summary(entries: list) -> bytes:
-    """[(series number, its bucket, its last row)] over many series: what a span comes to, and how it ended."""
+    """[(number, bucket, last row)] over many series: what a span comes to, and how it ended."""
     writer = Writer()
     writer.number(len(entries))
     if entries:
@@ -111,7 +111,7 @@ def encode_summary(entries: list) -> bytes:
 
 
 def decode_summary(data: bytes, *, sketches: bool = True) -> list:
-    """Without the sketches it takes half as long."""
+    """Without sketches it takes half as long."""
     reader = ColumnReader(data, SUMMARY, PLAIN_SUMMARY)
     count = reader.number()
     numbers, rollups = reader.deltas(count), _read_rollups(reader, count)
@@ -148,7 +148,7 @@ def _read_rollups(reader: ColumnReader, count: int) -> list:
 
 
 def _write_sketches(writer: Writer, rollups: Sequence) -> None:
-    """Behind everything else, so that whoever needs none does not read them. Buckets as steps from one to the next."""
+    """Behind everything else: whoever needs none does not read them. Buckets as steps."""
     sketches = [pairs(rollup.sketch) for rollup in rollups]
     buckets = [bucket for sketch in sketches for bucket, _ in sketch]
     writer.integers([len(sketch) for sketch in sketches])

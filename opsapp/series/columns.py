@@ -1,7 +1,7 @@
-"""Columns of integers and floats to bytes and back, and the frame with a checksum around them. No persistence here.
+"""Columns of numbers to bytes and back, framed with a checksum.
 
-An integer column is its minimum and the distances from it, each in the fewest of 0, 1, 2, 4 or 8 bytes, laid out byte
-plane by byte plane: planes that are constant then cost nothing once zlib has seen them.
+An integer column is its minimum and the distances from it, in the fewest of 0, 1, 2, 4 or 8 bytes, byte plane by byte
+plane: constant planes cost nothing under zlib.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ class Corrupt(Exception):
 
 
 class Writer:
-    """Collects columns; `done` gives the framed bytes."""
-
     def __init__(self):
         self.body = bytearray()
 
@@ -49,7 +47,7 @@ class Writer:
             self.body += _planes(array(WIDTHS[width], [value - low for value in column]), width)
 
     def deltas(self, column: Sequence) -> None:
-        """A column whose steps are regular: times."""
+        """Of regular steps: times."""
         if not column:
             return
         self.number(column[0])
@@ -82,7 +80,7 @@ class Writer:
 
 
 class ColumnReader:
-    """Reads what a Writer wrote, in the same order; Corrupt when the bytes are not its."""
+    """In the order in which a Writer wrote."""
 
     def __init__(self, data: bytes, *kinds: int):
         if len(data) < 5 or data[0] & ~DEFLATED not in kinds:
@@ -166,7 +164,7 @@ def _width(span: int) -> int:
 
 
 def _scaled(values: Sequence, factor: int):
-    """The values as integers times 1/factor, or None where that would lose anything."""
+    """As integers times 1/factor, or None where that would lose anything."""
     try:
         if round(values[0] * factor) / factor != values[0]:
             return None  # the first one tells nearly always

@@ -1,9 +1,7 @@
-"""What was measured for an owner that is gone, taken out of shards, pieces and summaries that hold others too.
+"""What was measured for an owner that is gone, taken out of what holds others too. Transaction functions.
 
-Transaction functions. Which series are gone is kept in the main store, in the transaction that removes their owner;
-`erase` then goes through the days from the first on, one a call, so that it costs nobody anything. Rows that are still
-in the journal find no place any more (`folding.fold` is told what is gone).
-Must not: rewrite what it cannot read.
+The transaction that removes an owner notes its series; `erase` goes through the days, one a call. `folds.fold` leaves
+out rows that are still in the journal. Must not: rewrite what it cannot read.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ def set_up(root) -> None:
 
 
 def forget(root, numbers: Iterable[int], now: int) -> None:
-    """In the transaction that removes their owner: nothing of these series is to stay."""
+    """In the transaction that removes their owner."""
     for number in numbers:
         root.system[KEY][number] = (now, 0)
 
@@ -84,7 +82,7 @@ def _clean_summary(span: Span, numbers: set[int]) -> None:
 
 
 def _without(blob: Blob, numbers: set[int]) -> bytes | None:
-    """A summary without these series; None where it holds none of them, or cannot be read."""
+    """None where it holds none of them, or cannot be read."""
     try:
         entries = codec.decode_summary(blob.data)
     except Corrupt:

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class CorruptChunks:
-    """How often this process met packed data that it could not read."""
+    """Met by this process."""
 
     met = 0
 
@@ -38,8 +38,7 @@ IDLE = DAY  # ms without a batch after which a folded log is removed
 
 
 def fold(mapping, now: int, raw_keep: int, gone: frozenset[int] = frozenset()) -> int:
-    """Rows older than `raw_keep` ms, and those of series that are `gone`, have no place any more and are left out.
-    Answers how many were folded."""
+    """Rows older than `raw_keep` ms, and of series that are `gone`, are left out. How many were folded."""
     history = open_history(mapping, create=True)
     spans: dict[int, dict[int, list]] = {}
     count = 0
@@ -64,7 +63,7 @@ def fold(mapping, now: int, raw_keep: int, gone: frozenset[int] = frozenset()) -
 
 
 def merge(mapping, now: int, gone: frozenset[int] = frozenset()) -> bool:
-    """One slice of the next hour that is due. States of series that are `gone` last no longer."""
+    """One slice of the next hour that is due. States of `gone` series last no longer."""
     history = open_history(mapping, create=True)
     hour = _due_hour(history, now)
     if hour is None:
@@ -98,7 +97,7 @@ def seal(mapping, now: int, gone: frozenset[int] = frozenset()) -> bool:
 
 
 def retire(mapping, now: int, keep: tuple[int, int, int]) -> bool:
-    """`keep`: for how many ms raw rows, five-minute and hourly roll-ups are kept."""
+    """`keep`: ms for raw rows, five-minute and hourly roll-ups."""
     history = open_history(mapping, create=True)
     worked = False
     for number, day in list(history.days.items()):
@@ -114,7 +113,7 @@ def retire(mapping, now: int, keep: tuple[int, int, int]) -> bool:
 
 
 def last_states(history: History, at: int) -> dict[int, Row]:
-    """{number: last row before `at`} of the series whose state may reach beyond `at` (the start of an hour)."""
+    """{number: last row before `at`, the start of an hour} of states that may reach beyond it."""
     blob = summary_before(history, at)
     entries = read(codec.decode_summary, blob.data, sketches=False) if blob is not None else []
     return {number: row for number, _, row in entries if row.hold and row.time + row.hold * 1000 > at}
@@ -125,7 +124,7 @@ def _lasting(history: History, at: int, gone: frozenset[int]) -> dict[int, Row]:
 
 
 def summary_before(history: History, at: int) -> Blob | None:
-    """The summary of the hour that ends at `at`, or of the sealed day."""
+    """Of the hour that ends at `at`, or of the sealed day."""
     day = history.find_day(at - HOUR)
     if day is None or (day.sealed and at != day.end):
         return None
@@ -134,12 +133,12 @@ def summary_before(history: History, at: int) -> Blob | None:
 
 
 def tidy(rows: Iterable[Row]) -> list[Row]:
-    """In order of time, each once."""
+    """Each once."""
     return sorted(set(rows), key=lambda row: row.time)
 
 
 def read(decode, data: bytes, **how) -> list:
-    """What the bytes say; of corrupt ones nothing, and the log says so. A read never dies of them."""
+    """Of corrupt bytes nothing, and the log says so: a read never dies of them."""
     try:
         return decode(data, **how)
     except Corrupt as error:
@@ -156,7 +155,7 @@ def _sort_into(spans: dict, observations: list, oldest: int, gone: frozenset[int
 
 
 def _due_hour(history: History, now: int) -> Hour | None:
-    """The hour at the horizon when it is over; else an older one with late rows."""
+    """At the horizon when it is over; else an older one with late rows."""
     if not history.days:
         return None
     if not history.horizon:
@@ -173,7 +172,7 @@ def _due_hour(history: History, now: int) -> Hour | None:
 
 
 def _next_hour(history: History, now: int) -> int:
-    """The next hour after the horizon that has rows, or the current one."""
+    """With rows, or the current one."""
     starts = (start for day in history.days.values(history.horizon // DAY) for start in day.hours)
     return min((start for start in starts if start > history.horizon), default=now - now % HOUR)
 
@@ -186,7 +185,6 @@ def _is_due(history: History, day: Day, now: int) -> bool:
 
 
 def _compact(span: Span, shard: int, sources: list, carry: dict[int, Row]) -> None:
-    """Rows of one shard from `sources` → this span's shelves."""
     numbers = {number for number in carry if number // SHARD == shard}
     for shelf in (shelf for source in sources for shelf in (source.raw, *source.pieces) if shelf is not None):
         if shard in shelf.blobs:
@@ -225,7 +223,7 @@ def _put(span: Span, name: str, shard: int, data) -> None:
 
 
 def _finish(span: Span) -> None:
-    """All shards are compacted: one summary over all series, and the pieces are dropped."""
+    """One summary over all series, and the pieces are dropped."""
     blobs = span.totals.blobs if span.totals is not None else {}
     entries = [entry for shard in sorted(blobs) for entry in read(codec.decode_summary, blobs[shard].data)]
     span.summary = Blob(codec.encode_summary(entries))

@@ -20,14 +20,14 @@ SHARD = 64
 
 
 class Blob(Persistent):
-    """Packed bytes: of a shard {series number: chunk}, of a summary the whole."""
+    """Of a shard {series number: chunk}, of a summary the whole."""
 
     def __init__(self, data):
         self.data = data
 
 
 class Shelf(Persistent):
-    """One kind of blob, by shard. Dropping the shelf drops them all at the next pack."""
+    """One kind of blob, by shard; dropped together."""
 
     def __init__(self, chunks: dict | None = None):
         self.blobs: dict[int, Blob] = {}
@@ -43,7 +43,7 @@ class Shelf(Persistent):
 
 
 class Span(Persistent):
-    """An hour or a day, from `start` (ms)."""
+    """From `start` (ms)."""
 
     length = HOUR
     summary: Blob | None = None
@@ -62,12 +62,11 @@ class Span(Persistent):
         return self.start + self.length
 
     def take(self, chunks: dict) -> None:
-        """More rows, {number: chunk}. What was compacted of these shards is compacted again; rows stay unique."""
+        """{number: chunk}. These shards are compacted again; rows stay unique."""
         self.pieces = (*self.pieces, Shelf(chunks))
         self.done = frozenset()
 
     def chunks(self, number: int):
-        """Every packed chunk of rows of this series in here."""
         for shelf in (self.raw, *self.pieces):
             chunk = shelf.chunk(number) if shelf is not None else None
             if chunk is not None:
@@ -100,8 +99,6 @@ class Day(Span):
 
 
 class History(Persistent):
-    """Everything measured."""
-
     next_number = 1
     horizon = 0  # ms: every hour before it is merged, in order
 
@@ -127,10 +124,8 @@ class History(Persistent):
 
 
 def history_root(root):
-    """The root mapping of the history database, from any persistent object of the main one, in the same transaction.
-
-    A node that was given one store for everything keeps history beside the tree.
-    """
+    """From any persistent object, in the same transaction. A node with one store for everything keeps history beside
+    the tree."""
     connection = root._p_jar
     if "history" not in connection.db().databases:
         return connection.root()
@@ -143,7 +138,7 @@ def history_root(root):
 
 
 def open_history(mapping, create: bool = False) -> History:
-    """The History in a history root; a reader of a store where nothing was measured yet gets an empty one."""
+    """A reader of a store where nothing was measured gets an empty one."""
     history = mapping.get(KEY)
     if history is None:
         history = History()

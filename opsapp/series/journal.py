@@ -1,7 +1,7 @@
 """The node's collector of observations, and the append-only log it commits them to once a second.
 
-`Journal` is memory: `add` appends a tuple and never blocks. `Log` is its persistent side, one per start of a process,
-so that it has exactly one writer and can number its batches without asking anybody.
+`Journal.add` never blocks. A `Log` belongs to one start of a process: it has one writer, who numbers batches without
+asking.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ EMPTY = codec.encode_batch([])
 
 
 class Slot(Persistent):
-    """One batch."""
-
     data: bytes | None = None
     at = 0
 
@@ -43,20 +41,20 @@ class Page(Persistent):
 
 
 class Mark(Persistent):
-    """How far a log is folded. An object of its own: the folder writes it, the log's writer only reads it."""
+    """An object of its own: the folder writes it, the log's writer only reads it."""
 
     folded = 0
 
 
 class Log(Persistent):
-    """Consecutively numbered batches of one process, written by that process alone; dropped by the page once folded."""
+    """Batches of one process, numbered; dropped by the page once folded."""
 
     def __init__(self, base: int):
         self.mark = Mark()
         self.pages: tuple = (Page(base),)
 
     def append(self, number: int, data: bytes, at: int) -> None:
-        """Keep a batch, once: repeated after a commit whose outcome was unknown it changes nothing."""
+        """Once: repeated after a commit of unknown outcome it changes nothing."""
         page = self.pages[-1]
         if number < page.base:
             return
@@ -68,7 +66,7 @@ class Log(Persistent):
             slot.data, slot.at = data, at
 
     def batches(self, after: int):
-        """(number, bytes, committed at) of every batch after number `after`."""
+        """(number, bytes, committed at)."""
         for page in self.pages:
             if page.last <= after:
                 continue
@@ -77,12 +75,12 @@ class Log(Persistent):
                     yield number, slot.data, slot.at
 
     def latest(self) -> int:
-        """When the last batch was cut, in ms; 0 of an empty log."""
+        """When the last batch was cut, in ms; 0: none."""
         return max((slot.at for page in self.pages[-2:] for slot in page.slots), default=0)
 
 
 class Journal:
-    """What this process observed and has not committed yet."""
+    """Observed, and not committed yet."""
 
     def __init__(self, node: str, limit: int = 64 << 20):
         self.key = f"{node}:{secrets.token_hex(8)}"
@@ -93,15 +91,15 @@ class Journal:
         self._next = 1
 
     def add(self, number: int, time: int, value: float | None = None, status: int = 0, hold: int = 0) -> None:
-        """One observation: series number, ms since the epoch, value, status code, seconds the state may last."""
+        """Time in ms, hold in s."""
         self._pending.append((number, time, value, status, hold))
 
     def mark(self, number: int, time: int, status: int, hold: int) -> None:
-        """A change of state that no check found (a pause, a window, nobody was looking): lasts, is not counted."""
+        """A change of state without a check (a pause, a window): lasts, is not counted."""
         self._pending.append((number, time, None, status | MARK, hold))
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds: what is not in a batch yet is told by the clock as it is now."""
+        """What is in no batch yet is told by the new clock."""
         for _ in range(len(self._pending)):
             number, time, *rest = self._pending.popleft()
             self._pending.append((number, time + int(by * 1000), *rest))
@@ -112,11 +110,11 @@ class Journal:
 
     @property
     def backlog(self) -> int:
-        """Batches cut and not known to be committed."""
+        """Batches not known to be committed."""
         return len(self._queue)
 
     def pack(self, now: int) -> None:
-        """Cut batches of what is pending. Not for the hub: it compresses."""
+        """Not for the hub: it compresses."""
         while self._pending:
             observations = [self._pending.popleft() for _ in range(min(BATCH, len(self._pending)))]
             try:
@@ -129,7 +127,7 @@ class Journal:
         self._shed()
 
     def flush(self, mapping) -> int:
-        """Transaction function over the history root: append what is queued; the number of the last batch kept."""
+        """Transaction function; the number of the last batch kept."""
         logs = open_history(mapping, create=True).logs
         batches = list(islice(self._queue, COMMIT))
         if self.key not in logs:
@@ -139,7 +137,7 @@ class Journal:
         return batches[-1][0]
 
     def settle(self, number: int) -> None:
-        """Batches up to `number` are committed."""
+        """These are committed."""
         while self._queue and self._queue[0][0] <= number:
             self._queue.popleft()
 
@@ -153,7 +151,7 @@ class Journal:
         return True
 
     def _shed(self) -> None:
-        """Past the limit the oldest batches are emptied; they keep their numbers, since a log has no gaps."""
+        """The oldest batches are emptied and keep their numbers: a log has no gaps."""
         size = sum(len(entry[1]) for entry in self._queue)
         for entry in self._queue:
             if size > self.limit:

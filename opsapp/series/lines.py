@@ -1,7 +1,4 @@
-"""What lists draw of a series, kept up with each row: the states of its last checks, and means of its last buckets.
-
-Pure. Must not: read the store.
-"""
+"""What lists draw of a series, kept up with each row. Pure. Must not: read the store."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from opsapp.series.rollup import Rollup
 
 
 class Strip:
-    """The states of up to `most` checks from `since` (ms) on."""
+    """From `since` (ms) on, up to `most` checks."""
 
     __slots__ = ("_last", "_states", "_times", "most", "since")
 
@@ -26,14 +23,14 @@ class Strip:
             self._take(row)
 
     def add(self, row: Row) -> bool:
-        """The next row; False of one that comes too late for its place."""
+        """False of a row that comes too late."""
         if row.time < self.since or (self._last is not None and row.time <= self._last.time):
             return row == self._last
         self._take(row)
         return True
 
     def states(self, since: int, end: int, most: int) -> Sequence[int] | None:
-        """Of the last `most` checks in [since, end). None where more is asked than is kept."""
+        """Of the last `most` checks in [since, end). None: more than is kept."""
         last = self._last
         if since < self.since or most > self.most or (last is not None and last.time >= end):
             return None
@@ -52,13 +49,12 @@ class Strip:
 
 
 class MeanLine:
-    """Means of the last `count` buckets of `width` ms. They are of whole sums: where a bucket was made of shorter ones
-    their rounding is not in it."""
+    """Of whole sums: the rounding of shorter buckets is not in it."""
 
     __slots__ = ("_first", "_last", "_sums", "_valued", "count", "width")
 
     def __init__(self, width: int, count: int, start: int, rollups: Iterable[Rollup], last: Row | None):
-        """`rollups`: the buckets from `start` on, none of them beyond the last row."""
+        """`rollups`: from `start` on, none beyond the last row."""
         self.width, self.count = width, count
         self._first, self._last = start, last
         self._sums, self._valued = array("d"), array("I")
@@ -67,7 +63,7 @@ class MeanLine:
                 self._put(rollup.start, rollup.mean * rollup.valued, rollup.valued)
 
     def add(self, row: Row) -> bool:
-        """The next row; False of one that comes too late for its place."""
+        """False of a row that comes too late."""
         if row.time < self._first or (self._last is not None and row.time <= self._last.time):
             return row == self._last
         self._last = row
@@ -76,7 +72,7 @@ class MeanLine:
         return True
 
     def means(self, start: int, end: int, width: int) -> list[float | None] | None:
-        """One for each bucket in [start, end), None where nothing was measured. None where they are not kept."""
+        """One for each bucket in [start, end); None where they are not kept."""
         if width != self.width or start < self._first or (self._last is not None and self._last.time >= end):
             return None
         places = range((start - self._first) // self.width, (end - self._first) // self.width)

@@ -1,7 +1,7 @@
-"""The latest value of everything this node knows, in memory: what lists, conditions and streams read.
+"""The latest value of everything this node knows, in memory.
 
-A subject is a word like `agent:ID` or `monitor:ID`; its values are named numbers or strings with the time they were
-observed at. Numbers that are kept as series are bound to their series number, and come back from the journal at start.
+A subject is a word like `agent:ID`; its values are named, with the time of observation. Names that are kept as series
+are bound to their number, and come back from the journal at start.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Implied = Callable[[float], dict[str, Value]]
 
 
 class Places(dict[str, int]):
-    """Where in its row each name of a subject stands. Subjects that know the same names share one."""
+    """Where each name stands in its row. Subjects with the same names share one."""
 
     __slots__ = ("__weakref__",)
 
 
 class Live:
-    """A subject is a row: its places, then value and time of each name. Tens of thousands of subjects know the same few
-    names, and a dictionary of pairs for each takes three times the memory."""
+    """A subject's row: places, then value and time of each name. A dictionary of pairs for each would take three times
+    the memory."""
 
     def __init__(self, now: Callable[[], float] = lambda: inf):
         self._now = now
@@ -40,8 +40,8 @@ class Live:
         self._new: set[int] = set()
 
     def update(self, subject: str, values: dict[str, Value], at: float) -> None:
-        """Take what was observed at `at`; an older observation of a name never replaces a newer one. One from a time
-        that has not come is of a clock that was ahead, and anything is newer."""
+        """An older observation never replaces a newer one. One from a time to come is of a clock that was ahead:
+        anything is newer."""
         changed = {}
         with self._lock:
             row = self._wide_enough(subject, values)
@@ -58,7 +58,7 @@ class Live:
             self._tell(listener, subject, changed)
 
     def _wide_enough(self, subject: str, values: dict[str, Value]) -> list[Any]:
-        """The subject's row where it has a place for each of these names; else a wider one, which nobody sees yet."""
+        """Else a wider row, which nobody sees yet."""
         row = self._rows.get(subject, [()])
         new = [name for name in values if name not in row[0]]
         if not new and subject in self._rows:
@@ -72,17 +72,16 @@ class Live:
         return list((places, *pairs))  # of a tuple: as long as it is, a list that grew is longer
 
     def names(self, subject: str) -> int:
-        """How many names of a subject are known."""
         return len(self._rows.get(subject, ((),))[0])
 
     def forget(self, subject: str, before: float) -> None:
-        """Names that were last observed before that are no more: units, containers and mounts come and go for ever."""
+        """Units, containers and mounts come and go for ever."""
         with self._lock:
             kept = {name: seen for name, seen in self.get(subject).items() if seen[1] >= before}
             self._rows[subject] = self._made(tuple(kept), tuple(value for seen in kept.values() for value in seen))
 
     def get(self, subject: str) -> dict[str, tuple[Value, float]]:
-        """{name: (value, observed at)}; empty for a subject nobody reported on."""
+        """{name: (value, observed at)}"""
         row = self._rows.get(subject, [()])[:]  # as it is now, whoever writes meanwhile
         return dict(zip(row[0], zip(row[1::2], row[2::2], strict=True), strict=True))
 
@@ -91,7 +90,7 @@ class Live:
         return row[row[0][name]] if row and name in row[0] else None
 
     def observed_at(self, subject: str, *names: str) -> float | None:
-        """When any of these was observed last."""
+        """The newest of these."""
         row = self._rows.get(subject)
         if not row:
             return None
@@ -103,7 +102,7 @@ class Live:
         return newest
 
     def newest(self, subjects: Iterable[str], *names: str) -> list[float]:
-        """The same for many subjects; -inf for one of which none was observed."""
+        """The same for many; -inf for none."""
         rows, times, unknown = self._rows, [], [Places()]
         for subject in subjects:
             row = rows.get(subject, unknown)
@@ -116,7 +115,7 @@ class Live:
         return times
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds: what was observed is as old as before."""
+        """What was observed is as old as before."""
         with self._lock:
             for subject, row in tuple(self._rows.items()):
                 moved = row[:]
@@ -124,12 +123,11 @@ class Live:
                 self._rows[subject] = moved
 
     def subjects(self, kind: str = "") -> list[str]:
-        """All subjects whose word begins with `kind`."""
+        """Whose word begins with `kind`."""
         return [subject for subject in tuple(self._rows) if subject.startswith(kind)]
 
     def subscribe(self, listener: Callable[[str, dict[str, Value]], Any]) -> Callable[[], None]:
-        """`listener(subject, {name: value})` on the thread that updates, for every observation taken; ends by calling
-        what this returns."""
+        """`listener(subject, {name: value})` on the updating thread, until the answer is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -139,20 +137,19 @@ class Live:
             del self._bound[number]
 
     def bind(self, number: int, subject: str, name: str, implied: Implied | None = None) -> None:
-        """Series `number` is `name` of `subject`. What comes from the journal with a value tells `implied(at)` too."""
+        """What the journal has with a value tells `implied(at)` too."""
         if self._bound.get(number) != (subject, name, implied):
             self._bound[number] = (subject, name, implied)
             self._new.add(number)
 
     def newly_bound(self) -> set[int]:
-        """Numbers bound since this was asked last: what the journal has of them is not known here yet."""
+        """Since this was asked last: what the journal has of them is not known here."""
         new, self._new = self._new, set()
         return new
 
     def replay(self, observations: Iterable[tuple]) -> None:
-        """Take observations from the journal: at the start, and what other nodes committed. One that carries a state
-        is a check: it shows as `status` and `last_check`, with or without a value. None is from a time to come: the
-        clock that said so was ahead."""
+        """From the journal. One with a state is a check, and shows as `status` and `last_check`. A time to come is now:
+        that clock was ahead."""
         latest = self._now() * 1000
         for number, said, value, status, _ in observations:
             time = int(latest) if said > latest else said

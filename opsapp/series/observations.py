@@ -1,7 +1,7 @@
-"""What one observation is, and the codes of the states it can carry. Plain values only.
+"""What one observation is, and the codes of its states.
 
-A state lasts from its observation to the next one of that series, but never longer than `hold` seconds: after that
-nobody was looking, and the time is unknown. So a crash needs no clean-up to be shown as a gap.
+A state lasts to the next observation of its series, and at most `hold` seconds: after that nobody was looking. So a
+crash needs no clean-up to show as a gap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOREVER = 0xFFFFFFFF  # a hold without end: paused monitors, windows
 
 
 class Row(NamedTuple):
-    """One observation within its series."""
+    """Within its series."""
 
     time: int
     value: float | None
@@ -36,5 +36,5 @@ class Row(NamedTuple):
 
 
 def worst(states) -> int:
-    """The most severe of some state codes; NONE of an empty collection."""
+    """NONE of an empty collection."""
     return min(states, key=SEVERITY.index, default=NONE)

@@ -1,7 +1,5 @@
-"""Reads that put journal, segments and sealed days together, in the reader's own transaction. Times are in ms.
-
-Roll-ups are read wherever they exist; rows only for what is not merged yet, and for buckets finer than five minutes.
-"""
+"""Reads over journal, segments and sealed days, in the reader's own transaction. Times are in ms. Rows are read only
+where nothing is merged yet, and for buckets finer than five minutes."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold
 
 
 class HistoryReader:
-    """What was measured, as the snapshot behind `mapping` (a history root) has it."""
+    """As the snapshot behind `mapping` (a history root) has it."""
 
     def __init__(self, mapping, recent: Recent):
         self._seen = recent.catch_up(mapping)
@@ -36,7 +34,7 @@ class HistoryReader:
         self._made: dict[int, SeriesTail] = {}  # what was made here, of which no more may be kept
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
-        """Every row kept of a series in [start, end)."""
+        """In [start, end)."""
         rows = self._recent.rows(number, start, end)
         for day in self._history.days_between(start, end):
             for span in (day, *_hours(day, start, end)):
@@ -44,7 +42,7 @@ class HistoryReader:
         return tidy(rows)
 
     def values(self, number: int, start: int, end: int) -> tuple[list[int], list[float]]:
-        """Times and values of the rows in [start, end) that have one: for who reads millions."""
+        """Rows in [start, end) that have one: for who reads millions."""
         times: list[int] = []
         values: list[float] = []
         while start < end:
@@ -58,7 +56,7 @@ class HistoryReader:
         return times, values
 
     def _packed_day(self, number: int, start: int, end: int) -> list:
-        """Two columns. A day that is sealed and that nothing came to since is read as it is packed."""
+        """A sealed day that nothing came to since is read as it is packed."""
         day = self._history.find_day(start)
         chunks = list(day.chunks(number)) if day is not None and day.sealed else []
         if len(chunks) == 1 and not self._recent.rows(number, start, end):
@@ -67,8 +65,8 @@ class HistoryReader:
         return [[row.time for row in rows], [row.value for row in rows]]
 
     def buckets(self, number: int, start: int, end: int, width: int, *, percentiles: bool = True) -> list[Rollup]:
-        """Buckets of `width` ms over [start, end), `start` rounded down to a whole one; empty ones are left out. How
-        long states lasted is told for whole multiples of five minutes only. Without `percentiles` a p95 may be None."""
+        """Over [start, end), `start` rounded down; empty ones are left out. Times in states are told for multiples of
+        five minutes only. Without `percentiles` a p95 may be None."""
         start -= start % width
         rollups: list[Rollup] = []
         for span in self._merged(start, end):
@@ -81,9 +79,8 @@ class HistoryReader:
         return merge(rollups, width)
 
     def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Total]:
-        """{number: what it comes to over [start, end)} of those series that were seen. `start` is rounded down to the
-        hour; `end` is the present, or a full hour of the past. Without `percentiles` the p95 may be None: it costs more
-        than all the rest."""
+        """Of series that were seen. `start` is rounded down to the hour; `end`: now, or a full hour. Without
+        `percentiles`, which cost more than all the rest, the p95 may be None."""
         wanted, start = set(numbers), start - start % HOUR
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
@@ -91,10 +88,7 @@ class HistoryReader:
         if end > self._history.horizon:
             self._recent.asked(AskedWindow(end // HOUR - start // HOUR, percentiles), end)
         merged = self._sums(start, end, percentiles)
-        history, edge = self._history, max(self._history.horizon, start)
-        follows = self._running.merged_to(
-            history.horizon, carry_version(history, history.horizon), lambda: self._carried(history.horizon)
-        )
+        edge, follows = max(self._history.horizon, start), self._tails_follow()
 
         def ask(tail: SeriesTail) -> Spell | None:
             return tail.between(edge, end, valued=percentiles) if edge < end else UNSEEN
@@ -108,16 +102,14 @@ class HistoryReader:
         return totals
 
     def days(self, end: int, numbers: Collection[int]) -> dict[int, DayHours]:
-        """{number: its last 24 hours}, which end with the present one or, until it is merged, the one before. Of many
-        series all that is merged is gone through once, when another hour is."""
-        history, start = self._history, self._day_before(end)
+        """The last 24 hours, which end with the present one or, until it is merged, the one before. For many series all
+        that is merged is gone through once an hour."""
+        start = self._day_before(end)
         if len(numbers) <= MANY:
             return {number: apart(self.buckets(number, start, end, HOUR)) for number in numbers}
         self._recent.asked(DAY_OF_HOURS, end)
-        merged, edge = self._hours(start, end), max(history.horizon, start)
-        follows = self._running.merged_to(
-            history.horizon, carry_version(history, history.horizon), lambda: self._carried(history.horizon)
-        )
+        merged, edge = self._hours(start, end), max(self._history.horizon, start)
+        follows = self._tails_follow()
         days = {}
         for number in numbers:
             tail = self._running.tails.read(number, lambda tail: tail.hours(edge, end)) if follows else None
@@ -126,6 +118,11 @@ class HistoryReader:
             assert tail is not None  # it knows all about its own rows
             days[number] = day_hours(merged.get(number), tail)
         return days
+
+    def _tails_follow(self) -> bool:
+        """Whether they begin where this reading's merged hours end."""
+        history, horizon = self._history, self._history.horizon
+        return self._running.merged_to(horizon, carry_version(history, horizon), lambda: self._carried(horizon))
 
     def _day_before(self, end: int) -> int:
         newest = end - end % HOUR
@@ -141,7 +138,7 @@ class HistoryReader:
         return self._recent.hours((start, _last(spans, end), _versions(spans)), lambda: _by_hours(spans, start, end))
 
     def prepare(self, end: int) -> None:
-        """What was asked for lately over merged hours, as soon as these are others: who asks next need not wait."""
+        """As soon as other hours are merged: who asks next need not wait."""
         versions = (end // HOUR, _versions(list(self._merged(end - DAY, end))))
         for window in self._recent.to_prepare(versions, end):
             self._carried(self._history.horizon)
@@ -151,7 +148,7 @@ class HistoryReader:
                 self._sums((end // HOUR - window.hours) * HOUR, end, window.percentiles)
 
     def _spell(self, number: int, edge: int, end: int) -> Spell:
-        """From the rows; what is made of all that are not merged is kept."""
+        """What is made of all unmerged rows is kept."""
         if edge >= end:
             return UNSEEN  # what is merged reaches beyond now: the clock was set back
         horizon, tail = self._history.horizon, self._made.get(number)
@@ -170,7 +167,7 @@ class HistoryReader:
         return self._recent.carry(self._history, at)
 
     def last_states(self, number: int, start: int, end: int, most: int) -> Sequence[int]:
-        """The states of the last `most` checks of a series in [start, end)."""
+        """Of the last `most` checks in [start, end)."""
         states = self._running.strips.read(number, lambda strip: strip.states(start, end, most))
         if states is None:
             rows = self.rows(number, start, LATEST)
@@ -179,7 +176,7 @@ class HistoryReader:
         return states
 
     def means(self, number: int, start: int, end: int, width: int) -> list[float | None]:
-        """One for each bucket of `width` ms in [start, end), None where nothing was measured. `width` divides both."""
+        """One for each bucket in [start, end). `width` divides both."""
         self._look_at_spans(start, end)
         means = self._running.lines.read(number, lambda line: line.means(start, end, width))
         if means is None:
@@ -200,7 +197,7 @@ class HistoryReader:
             self._looked = (start, end)
 
     def daily(self, number: int, start: int, end: int) -> dict[int, Rollup]:
-        """{day number since the epoch: its bucket} over [start, end), of the UTC days on which anything was seen."""
+        """{day number: bucket}, of UTC days on which anything was seen."""
         days = list(self._history.days_between(start, end))
         rollups = {day.start // DAY: self._sealed(day, number) for day in days if day.sealed}
         edge = min([max(self._history.horizon, start), *(day.start for day in days if not day.sealed)])
@@ -215,7 +212,7 @@ class HistoryReader:
         return self._recent.sealed(day, number, load)
 
     def _merged(self, start: int, end: int) -> Iterator[Span]:
-        """Sealed days, and the merged hours of open ones, in order."""
+        """In order."""
         for day in self._history.days_between(start, end):
             if day.sealed:
                 yield day
@@ -225,7 +222,7 @@ class HistoryReader:
 
 
 def _last(spans: list[Span], end: int) -> int:
-    """Where what is merged ends; before that only where the clock was set back, or the past is asked for."""
+    """Where what is merged ends; before `end` only after the clock was set back, or in the past."""
     return min(end, spans[-1].end) if spans else end
 
 
@@ -234,7 +231,7 @@ def _versions(spans: list[Span]) -> tuple[tuple[int, bytes], ...]:
 
 
 def _version(span: Span) -> bytes:
-    """Another one after each change; a ghost has none."""
+    """Changes with the span; a ghost has none."""
     span._p_activate()
     return bytes(span._p_serial)
 
@@ -244,7 +241,7 @@ def _hours(day: Day, start: int, end: int) -> list[Span]:
 
 
 def _valued(columns: list, start: int, end: int) -> list:
-    """What has a value, and is of that time."""
+    """Of that time, with a value."""
     kept = [(time, value) for time, value in zip(*columns, strict=True) if value is not None and start <= time < end]
     return [[time for time, _ in kept], [value for _, value in kept]]
 
@@ -254,7 +251,7 @@ def _span_rows(span: Span, number: int) -> list[Row]:
 
 
 def _span_buckets(span: Span, number: int, width: int) -> list[Rollup]:
-    """The source fits the width; where retention dropped it, the next coarser one serves."""
+    """Where retention dropped the fitting source, the next coarser one serves."""
     if width % FINE and span.raw is not None:
         return roll_up(_fit(tidy(_span_rows(span, number)), width), (span.start, span.end), width)
     shelf = span.fine if width % HOUR and span.fine is not None else span.hourly
@@ -263,12 +260,12 @@ def _span_buckets(span: Span, number: int, width: int) -> list[Rollup]:
 
 
 def _fit(rows: list[Row], width: int) -> list[Row]:
-    """Spreading a day's states over buckets of a second would make a bucket for each."""
+    """Spreading states over buckets of a second would make a bucket for each."""
     return [row._replace(hold=0) for row in rows] if width % FINE else rows
 
 
 def _sum_up(spans: list[Span], start: int, end: int, percentiles: bool) -> dict[int, Rollup]:
-    """Of all series at once, since the summaries hold them all."""
+    """The summaries hold all series."""
     sums: dict[int, list[Rollup]] = {}
     for span in spans:
         for number, rollup in _span_totals(span, start, end, percentiles):
@@ -277,7 +274,6 @@ def _sum_up(spans: list[Span], start: int, end: int, percentiles: bool) -> dict[
 
 
 def _by_hours(spans: list[Span], start: int, end: int) -> dict[int, MergedHours]:
-    """Of all series at once. Of the present day each hour has a summary of all; a sealed day is gone through."""
     parts: dict[int, list[Rollup]] = {}
     for span in spans:
         for number, rollup in _hours_of(span, start, end):
@@ -286,7 +282,7 @@ def _by_hours(spans: list[Span], start: int, end: int) -> dict[int, MergedHours]
 
 
 def _hours_of(span: Span, start: int, end: int) -> Iterator[tuple[int, Rollup]]:
-    """In the summary of a day its hours are put together."""
+    """A day's summary puts its hours together: they are gone through."""
     if span.end - span.start == HOUR and span.summary is not None:
         yield from ((number, rollup) for number, rollup, _ in read(codec.decode_summary, span.summary.data))
     elif span.hourly is not None:

@@ -1,8 +1,7 @@
-"""The journal's unfolded tail, decoded and indexed by series in this process's memory, brought up to date on each read.
+"""The journal's unfolded tail, decoded and indexed in memory, brought up to date on each read.
 
-A batch is decoded once however often its series are read. Reads go through `catch_up` with a history root, so that
-they see what their own snapshot of the store holds. Rows are held in generations of some batches, and a generation is
-dropped once all of it is folded: until then a row may be both here and in a piece, and the reader keeps each row once.
+Reads go through `catch_up`, and see what their own snapshot holds. Rows are in generations of batches, dropped once all
+is folded: until then a row may be in a piece too, and the reader keeps each once.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ DAY_OF_HOURS = AskedWindow(0, True)  # of which each hour is told too
 
 
 def carry_version(history: History, at: int) -> tuple | None:
-    """Another one where other states may last beyond `at`."""
+    """Changes with the states that last beyond `at`."""
     blob = summary_before(history, at)
     if blob is None:
         return None
@@ -55,8 +54,7 @@ def carry_version(history: History, at: int) -> tuple | None:
 
 
 class Generation:
-    """Rows of some batches by series. Once it is whole they are put end to end: thousands of small buffers take several
-    times the memory of what they hold."""
+    """Once it is whole, rows are put end to end: thousands of small buffers take several times the memory."""
 
     def __init__(self) -> None:
         self.batches = 0
@@ -75,7 +73,7 @@ class Generation:
             self._open[number] = self._open[number] + packed if number in self._open else packed
 
     def close(self) -> None:
-        """It takes no more batches. Who reads meanwhile finds the rows open until they are all in place."""
+        """Who reads meanwhile finds rows open until all are in place."""
         numbers = sorted(self._open)
         self._rows = b"".join(map(self._open.__getitem__, numbers))
         self._ends = array("I", accumulate(len(self._open[number]) for number in numbers))
@@ -93,8 +91,7 @@ class Generation:
 
 
 class Recent:
-    """Brought up to date by one thread at a time, which may wait for a store far away; who reads, the hub above all,
-    never waits for it."""
+    """One thread at a time brings it up to date, and may wait for a store; readers, above all the hub, never do."""
 
     def __init__(self, own: str = "", now: Callable[[], float] = lambda: math.inf) -> None:
         self._own = own  # the key of this process's own log: what is in there is known here
@@ -116,7 +113,7 @@ class Recent:
         self.running = Running()
 
     def catch_up(self, mapping) -> SeenChanges:
-        """Take the batches that are new, drop what is folded."""
+        """And drop what is folded."""
         with self._lock:
             marks, history = {}, open_history(mapping)
             for key, entry in history.logs.items():
@@ -139,8 +136,8 @@ class Recent:
             return SeenChanges(self.running.changes, newest)
 
     def _off(self, cut: list[int]) -> int:
-        """By how many ms the clock of who cut these batches is ahead of ours, where somebody has set one of the two.
-        The last of them has just been cut: what it tells is news, whatever that clock says."""
+        """ms by which the cutter's clock is ahead, where one of the two was set: a batch just cut is news whatever that
+        clock says."""
         now = self._now() * 1000
         if not cut or not self._follows or now == math.inf:
             return 0
@@ -148,25 +145,25 @@ class Recent:
         return by if abs(by) > OFF_MS else 0
 
     def news(self) -> list[tuple]:
-        """What others observed and nobody has asked for yet; the oldest are forgotten where nobody asks."""
+        """What others observed; the oldest are forgotten where nobody asks."""
         news = []
         while self._news:
             news.append(self._news.popleft())
         return news
 
     def late(self, settled: int) -> dict[int, int]:
-        """{series: time of its oldest row} of what came since this was asked last and was older than was said then.
-        From now on what is older than `settled` (ms) is late. Of a process that never asks nothing is kept."""
+        """{series: its oldest row} that came late since this was asked last. From now on what is older than `settled`
+        (ms) is late. Unasked, nothing is kept."""
         with self._lock:
             late, self._late, self._settled = self._late, {}, settled
         return late
 
     def last(self, number: int) -> Row | None:
-        """The newest row that has a value."""
+        """With a value."""
         return max((row for row in self.rows(number, 0, LATEST) if row.value is not None), default=None)
 
     def carry(self, history: History, at: int) -> dict[int, Row]:
-        """`last_states`, kept for as long as the same summary precedes `at`: it covers all series."""
+        """`last_states`, kept while the same summary precedes `at`."""
         key = carry_version(history, at)
         if key is None:
             return {}
@@ -176,7 +173,7 @@ class Recent:
         return known[1]
 
     def sealed(self, day: Day, number: int, load: Callable[[], Rollup | None]) -> Rollup | None:
-        """What a sealed day comes to for a series, remembered for as long as the day is not sealed anew."""
+        """Kept while the day is not sealed anew."""
         known = self._sealed.get((day.start, number))
         if known is None or known[0] != day._p_serial:
             if len(self._sealed) >= SEALED:
@@ -185,7 +182,7 @@ class Recent:
         return known[1]
 
     def sums(self, key: tuple, load: Callable[[], dict[int, Rollup]]) -> dict[int, Rollup]:
-        """What merged spans come to, remembered for the windows asked for last; `key` tells every span's version."""
+        """Kept for the windows asked for last; `key` has every span's version."""
         sums = self._sums.get(key)
         if sums is None:
             sums = load()
@@ -194,7 +191,7 @@ class Recent:
         return sums
 
     def asked(self, window: AskedWindow, at: int) -> None:
-        """Somebody wants to know what this comes to for many series."""
+        """For many series."""
         with self._lock:
             self._asked = dict([*(self._asked | {window: at}).items()][-SUMS:])
 
@@ -203,13 +200,13 @@ class Recent:
         return bool(self._asked)
 
     def to_prepare(self, versions: tuple, now: int) -> list[AskedWindow]:
-        """Once for all `versions` of what is merged: the windows of the last hour."""
+        """Once for all `versions`: the windows of the last hour."""
         with self._lock:
             known, self._prepared = self._prepared, versions
             return [window for window, at in self._asked.items() if known != versions and at > now - HOUR]
 
     def hours(self, key: tuple, load: Callable[[], dict[int, MergedHours]]) -> dict[int, MergedHours]:
-        """The merged hours of the last day; `key` tells every span's version."""
+        """`key` has every span's version."""
         known = self._hours
         if known[0] != key:
             known = self._hours = (key, load())
@@ -224,14 +221,14 @@ class Recent:
         return rows
 
     def _note_gap(self, key: str, folded: int, batches: list) -> None:
-        """Batches that were folded, and dropped from their log, before they were looked at here: a log has no gaps."""
+        """A log has no gaps: these were folded and dropped before they were looked at."""
         read = self._read.get(key)
         missed = folded > 0 if read is None else bool(batches) and batches[0][0] > read + 1
         if missed or (read is not None and not batches and folded > read):
             self.running.forget()
 
     def _is_newest(self, marks: dict[str, int]) -> bool:
-        """Whether no look has seen more folded: rows that were folded meanwhile may have gone from memory."""
+        """Else rows that were folded meanwhile may have gone from memory."""
         newest = all(marks.get(key, 0) >= folded for key, folded in self._folded.items() if key in marks)
         self._folded = {key: max(folded, self._folded.get(key, 0)) for key, folded in marks.items()}
         return newest
@@ -248,8 +245,8 @@ class Recent:
         return self._generations[-1]
 
     def _drop(self, marks: dict[str, int]) -> None:
-        """Generations that are folded go some looks later: a transaction that began before the fold sees its rows
-        nowhere else. A log that is gone was folded to its end."""
+        """Some looks later: a transaction that began before the fold sees these rows nowhere else. A log that is gone
+        was folded whole."""
         for generation in self._generations:
             if generation.batches and all(last <= marks.get(key, last) for key, last in generation.last.items()):
                 generation.folded += 1

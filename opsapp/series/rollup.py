@@ -1,7 +1,7 @@
-"""Rows summed up over buckets of time: checks, values, and how long each state lasted. Pure.
+"""Rows summed up over buckets of time. Pure.
 
-The p95 of a bucket that is computed from rows is exact (nearest rank). Where buckets are merged into longer ones it
-comes from the parts' sketches and is at most 2 % away from the true one. Without the sketch of a part nobody knows it.
+A p95 from rows is exact (nearest rank). Of merged buckets it comes from sketches, at most 2 % away; without the sketch
+of a part nobody knows it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Rollup(NamedTuple):
 
     @property
     def median(self) -> float | None:
-        """At most 2 % away from the true one."""
+        """At most 2 % away."""
         if not self.sketch or self.low is None or self.high is None:
             return None
         return min(max(sketch.percentile(self.sketch, 0.5), self.low), self.high)
@@ -60,8 +60,8 @@ class _Cell:
 def roll_up(
     rows: Iterable[Row], within: tuple[int, int], width: int, carry: Row | None = None, *, percentiles: bool = True
 ) -> list[Rollup]:
-    """Buckets of `width` ms (aligned to the epoch) over rows `within` [start, end), ordered by time; `carry` is the row
-    before them. Buckets in which nothing was seen are left out. Without `percentiles` none has a p95 or a sketch."""
+    """Aligned to the epoch, `within` [start, end), rows ordered by time; `carry`: the row before them. Empty buckets
+    are left out."""
     cells: dict[int, _Cell] = {}
     state = carry
     start = within[0]
@@ -79,7 +79,7 @@ def roll_up(
 
 
 def merge(rollups: Iterable[Rollup], width: int = 0) -> list[Rollup]:
-    """Longer buckets from shorter ones; with no width one bucket over all of them."""
+    """Without a width one bucket over all."""
     groups: dict[int, list[Rollup]] = {}
     for rollup in rollups:
         groups.setdefault(rollup.start - rollup.start % width if width else 0, []).append(rollup)
@@ -100,7 +100,7 @@ def _cell(cells: dict, begin: int) -> _Cell:
 
 
 def _spend(cells: dict, row: Row | None, within: tuple[int, int], width: int) -> None:
-    """Put the time `within` which `row`'s state lasted into the buckets it fell into."""
+    """Into buckets, as long as `row`'s state lasted."""
     if row is None:
         return
     time, _, status, hold = row

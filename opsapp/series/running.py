@@ -1,7 +1,7 @@
-"""Running sums of the series that somebody asked for, kept up with what is committed. In this process's memory.
+"""Running sums of series that were asked for, kept up with what is committed, in memory.
 
-A sum is made from a reading once, and then takes each row as it comes. It is let go of where rows came too late for it,
-or some may have been missed; the next reading makes it anew. Must not: read the store.
+A sum is made from a reading once, and takes each row as it comes. It goes where rows came too late, or may be missing.
+Must not: read the store.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opsapp.series.tails import SeriesTail
 
 
 class RunningSum(Protocol):
-    """A sum that takes rows in the order of their times."""
+    """In the order of times."""
 
     def add(self, row: Row) -> bool: ...
 
@@ -29,28 +29,27 @@ S = TypeVar("S")
 
 
 class SeenChanges(NamedTuple):
-    """What a reading stands on: how much had been taken when it began, and whether all that is folded was known to it.
-    A sum that was made of less would stay wrong."""
+    """What a reading stands on. A sum that was made of less would stay wrong."""
 
     changes: int
     is_newest: bool
 
 
 class KeptSums(Generic[F]):
-    """Sums of one kind, by series."""
+    """Of one kind."""
 
     def __init__(self, running: Running):
         self._running = running
         self.by_series: dict[int, F] = {}
 
     def keep(self, number: int, made: F, seen: SeenChanges) -> None:
-        """From now on it follows, unless rows came while it was made."""
+        """Unless rows came while it was made."""
         with self._running.lock:
             if seen.is_newest and seen.changes == self._running.changes:
                 self.by_series[number] = made
 
     def read(self, number: int, fn: Callable[[F], S | None]) -> S | None:
-        """What the sum says; None where there is none, or it cannot tell."""
+        """None: there is none, or it cannot tell."""
         with self._running.lock:
             made = self.by_series.get(number)
             return None if made is None else fn(made)
@@ -61,13 +60,13 @@ class KeptSums(Generic[F]):
             del self.by_series[number]
 
     def sweep(self) -> None:
-        """What has nothing is not kept: its owner may be gone."""
+        """The owner of an empty one may be gone."""
         for number in [number for number, made in self.by_series.items() if made.is_empty]:
             del self.by_series[number]
 
 
 class Running:
-    """All of them. `lock` is held for one series or one batch at a time."""
+    """`lock` is held for one series or batch at a time."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -79,7 +78,7 @@ class Running:
         self._spans: tuple[dict[int, bytes], int] = ({}, 0)
 
     def take(self, observations: Iterable[tuple], horizon: int) -> None:
-        """A batch that was committed. What is before `horizon` shows in means once its hour was merged again."""
+        """What is before `horizon` shows in means once its hour was merged again."""
         kinds: tuple[KeptSums, ...] = (self.tails, self.strips, self.lines)
         with self.lock:
             self.changes += 1
@@ -98,8 +97,8 @@ class Running:
                 kept.by_series.clear()
 
     def merged_to(self, horizon: int, version: object, carry: Callable[[], dict[int, Row]]) -> bool:
-        """Tails begin at `horizon` from now on; `carry` are the states that last from before it, and `version` changes
-        with them. False where more was merged than whoever asks knows."""
+        """Tails begin at `horizon`; `carry`: states that last from before, under `version`. False: more was merged than
+        the asker knows."""
         with self.lock:
             if horizon < self._merged[0]:
                 return False
@@ -113,8 +112,7 @@ class Running:
             return True
 
     def spans_are(self, spans: dict[int, bytes], horizon: int) -> None:
-        """The versions of the merged hours and days that lines go over: where one was made anew, or is new and before
-        what was merged the last time, no mean holds."""
+        """Where a span was made anew, or is new and before what was merged, no mean holds."""
         with self.lock:
             known, merged_to = self._spans
             if any(known[start] != now if start in known else start < merged_to for start, now in spans.items()):

@@ -1,8 +1,7 @@
-"""A small picture of many values from which their percentiles are read, and which two make one of: how often each
-bucket was met, whose widths grow with the values. Pure.
+"""A small picture of many values, of which two make one: how often each bucket was met, whose widths grow. Pure.
 
-The value that is read for a percentile (nearest rank) is at most 2 % away from the true one, however many sketches were
-put together before. Values nearer to 0 than `SMALLEST` count as 0.
+Its percentiles (nearest rank) are at most 2 % off, however many were merged. Values nearer to 0 than `SMALLEST` count
+as 0.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ LARGEST = 709.0  # its exponential is still a float
 
 Sketch = bytes  # (bucket, count) by bucket, four bytes each
 EMPTY: Sketch = b""
+SHARE = 0.95
 
 
 def sketch(values: Iterable[float]) -> Sketch:
@@ -32,7 +32,6 @@ def sketch(values: Iterable[float]) -> Sketch:
 
 
 def of_one(value: float, count: int) -> Sketch:
-    """As if all of so many values were this one."""
     return pack({_bucket(value): count})
 
 
@@ -44,7 +43,7 @@ def merged(sketches: Iterable[Sketch]) -> Sketch:
     return pack(counts)
 
 
-def percentile(of: Sketch, share: float = 0.95) -> float:
+def percentile(of: Sketch, share: float = SHARE) -> float:
     """Of at least one value."""
     counted = pairs(of)
     rank = ceil(share * sum(count for _, count in counted))
@@ -52,12 +51,11 @@ def percentile(of: Sketch, share: float = 0.95) -> float:
     return next(_value(bucket) for (bucket, _), seen in zip(counted, reached, strict=True) if seen >= rank)
 
 
-def joint_percentile(of: Sketch, values: Sequence[float], share: float = 0.95) -> float:
-    """The same of a sketch and further values, in order of size: as if it had them. Begins at the largest, since of a
-    high percentile few are above it."""
+def joint_percentile(of: Sketch, values: Sequence[float]) -> float:
+    """As if the sketch had the sorted values too. From the largest down: few are above a high percentile."""
     numbers = array("i", of)
     whole = sum(numbers[1::2]) + len(values)
-    above = whole - ceil(share * whole)
+    above = whole - ceil(SHARE * whole)
     at, place = len(numbers) - 2, len(values) - 1
     while True:
         bucket = _bucket(values[place]) if place >= 0 else None

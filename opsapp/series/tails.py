@@ -1,7 +1,5 @@
-"""What a series comes to since its hours were merged last, kept up with each row: checks, times in states, values.
-
-Says what `roll_up` says of the same rows, without going through them again. Pure. Must not: read the store.
-"""
+"""What a series comes to since its hours were merged last, kept up with each row, as `roll_up` would say. Pure. Must
+not: read the store."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from opsapp.series.rollup import HOUR, INDEX, STATES, percentile
 
 
 class Spell(NamedTuple):
-    """A span of one series: `spent` ms in each of STATES, its values in order of size, whether anything was seen."""
+    """`spent`: ms in each of STATES; values in order of size."""
 
     checks: int
     spent: list[int]
@@ -27,7 +25,7 @@ UNSEEN = Spell(0, [0] * len(STATES), (), seen=False)
 
 
 class TailHours(NamedTuple):
-    """A spell, and the p95 of each hour of it that has values (by hours since the epoch)."""
+    """And the p95 of each hour (since the epoch)."""
 
     spell: Spell
     p95s: dict[int, float]
@@ -44,7 +42,7 @@ class _HourSum:
 
 
 class SeriesTail:
-    """From `since` (a full hour, in ms) on. `before` is the last row before it, whose state may last into it."""
+    """From `since` (a full hour, ms). `before`: the last row before it."""
 
     __slots__ = ("_hours", "before", "last", "since")
 
@@ -56,7 +54,7 @@ class SeriesTail:
             self._take(row)
 
     def add(self, row: Row) -> bool:
-        """The next row. False of one that comes too late for its place: what is kept is then not right any more."""
+        """False of a row that comes too late: what is kept is not right any more."""
         if row.time < self.since:
             return False
         if self.last is not None and row.time <= self.last.time:
@@ -65,8 +63,7 @@ class SeriesTail:
         return True
 
     def between(self, start: int, end: int, *, valued: bool = True) -> Spell | None:
-        """None where the sums cannot tell: something of them was before `start` or is not before `end`. The values only
-        where they are asked for."""
+        """None where the sums cannot tell: something was before `start` or is not before `end`."""
         last = self.last
         if last is not None and last.time >= end:
             return None
@@ -82,14 +79,14 @@ class SeriesTail:
         return Spell(checks, spent, self._values() if valued else (), seen)
 
     def hours(self, start: int, end: int) -> TailHours | None:
-        """The values of each hour; None where `between` knows nothing."""
+        """None where `between` knows nothing."""
         spell = self.between(start, end)
         p95s = {at // HOUR: percentile(hour.values) for at, hour in self._hours.items() if hour.values}
         return None if spell is None else TailHours(spell, p95s)
 
     def move(self, since: int, before: Row | None) -> bool:
-        """What was until `since` is merged, and `before` is its last row where that one's state lasts. False where
-        something else was seen here."""
+        """What was until `since` is merged; `before`: its last row, if its state lasts. False where something else was
+        seen."""
         for start in sorted(start for start in self._hours if start < since):
             self.before = self._hours.pop(start).last or self.before
         self.since = since
@@ -119,7 +116,6 @@ class SeriesTail:
         hour.last = self.last = row
 
     def _spend_until(self, end: int) -> None:
-        """The state of the last row lasts until then, if it may for so long."""
         last = self.last
         if last is None or (state := INDEX.get(last.state)) is None:
             return

@@ -1,4 +1,4 @@
-"""What a series comes to over a long span: checks, how long each state lasted, and one percentile. Pure."""
+"""What a series comes to over a long span. Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Total(NamedTuple):
 
 
 class MergedHours(NamedTuple):
-    """Of the hours of a day that are merged: the p95 of each (by hours since the epoch), and what they come to."""
+    """By hours since the epoch."""
 
     p95s: Mapping[int, float | None]
     whole: Rollup
 
 
 class DayHours(NamedTuple):
-    """The p95 of each hour of a day, those that are not merged first, and of the whole of it."""
+    """Those that are not merged first, and the whole."""
 
     tail: Mapping[int, float]
     merged: Mapping[int, float | None]
@@ -47,7 +47,7 @@ def merged_hours(hours: list[Rollup]) -> MergedHours:
 
 
 def apart(hours: list[Rollup]) -> DayHours:
-    """Of hours that were read for one series."""
+    """Of one series."""
     if not hours:
         return DayHours({}, {}, None)
     merged = merged_hours(hours)
@@ -65,7 +65,7 @@ def total_of(merged: Rollup) -> Total:
 
 
 def joined(merged: Rollup | None, spell: Spell, *, percentiles: bool) -> Total | None:
-    """Of what is merged and what is not; None where neither has anything."""
+    """None where neither has anything."""
     if merged is None:
         p95 = _p95(None, spell) if percentiles else None
         return Total(spell.checks, tuple(spell.spent), p95) if spell.seen else None
@@ -74,7 +74,7 @@ def joined(merged: Rollup | None, spell: Spell, *, percentiles: bool) -> Total |
 
 
 def _p95(merged: Rollup | None, spell: Spell) -> float | None:
-    """Exact where it is of rows alone. Without the sketch of a part nobody knows it."""
+    """Exact of rows alone. Without the sketch of a part nobody knows it."""
     values = spell.values
     if merged is None or not merged.valued:
         return percentile(values) if values else None

@@ -8,10 +8,11 @@ from opsapp.automations.records import AutomationRecord, AutomationRow, RunRecor
 from opsapp.healing.answers import ActionRecord, CaseShown, LastCheck, LedgerEntryShown, SuggestionRecord, TrustShown
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.health_answers import Health
+from opsapp.healing.inlet_answers import InletRecord
 from opsapp.healing.lift_answers import LiftAnswer, WaitAnswer
 from opsapp.healing.moments import Moment
 from opsapp.healing.overview_answers import Overview
-from opsapp.healing.records import DependencyGraph, InletLabels, ProblemRecord, RuleRecord
+from opsapp.healing.records import DependencyGraph, ProblemRecord, RuleRecord
 from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, ScenarioRecord, Simulated
 from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
 from opsapp.monitoring.engine import MetricPoint, ReportedLine, ReportTotal, ResponsePoint
@@ -40,20 +41,6 @@ class HostPoint:
     load15: float | None = None
     rx_bytes_s: float | None = None
     tx_bytes_s: float | None = None
-
-
-@dataclass(frozen=True)
-class InletShown:
-    id: str
-    name: str
-    mapping: InletLabels
-    created_by: str
-    created_at: int
-    firing: int
-    unknown_targets: int
-    last_event_at: int | None
-    refused: int
-    last_refusal: str
 
 
 ACTIONS = AnswerOf("actions", list[ActionRecord])
@@ -95,7 +82,7 @@ HEALS = AnswerOf("heals", list[LedgerEntryShown])
 HOSTS = AnswerOf("hosts", list[FleetRow])
 HOST_POINTS = ReadAs("host", list[HostPoint])
 INCIDENTS = AnswerOf("incidents", list[IncidentRecord])
-INLETS = ReadAs("inlets", list[InletShown])
+INLETS = AnswerOf("inlets", list[InletRecord])
 KEYS = AnswerOf("keys", list[KeyShown])
 INVITED = AnswerOf("invited", list[InvitationRecord])
 LEDGER = AnswerOf("ledger", list[LedgerEntryShown])

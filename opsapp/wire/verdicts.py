@@ -14,6 +14,7 @@ from .records import InAnswers
 
 Id = Annotated[str, Text(1, 64, r"[A-Za-z0-9_.:-]+")]
 
+
 VERIFY_TIMEOUT_S = 60.0  # how long after its settle time an act may take to show its effect, where a rule says nothing
 ASK_AGAIN_S = 10.0  # so often it is measured again meanwhile
 STEADY_LOOKS = 2  # a condition that comes and goes is over when so many measurements in a row found it false,

@@ -153,14 +153,14 @@ def test_the_dry_run_predicts_what_then_happens_and_changes_nothing(ward, level,
 
 def test_the_dry_run_sees_the_case_that_would_absorb(ward):
     here = ward(RULES[0]).at("execute").report(service__nginx__state="failed").turn()
-    event = EventAsked("test", "nginx", None, "box-1/nginx", "warning", {})
+    event = EventAsked(rule_id="nginx", target="box-1/nginx", severity="warning")
     found = plain(here.node.transact(dry_run, event))
     assert (found["would"], found["correlation"]["case_id"]) == ("absorb", here.cases[0]["id"])
 
 
 def test_metrics_of_the_event_stand_in_for_the_live_ones(ward):
     here = ward(RULES[1]).at("notify", "cpu")
-    event = EventAsked("test", "cpu", None, "box-1", "warning", {})
+    event = EventAsked(rule_id="cpu", target="box-1", severity="warning")
     assert here.node.transact(dry_run, replace(event, metrics={"cpu_percent": 95})).would == "notify"
     assert here.node.transact(dry_run, replace(event, metrics={"cpu_percent": 5})).would == "nothing"
 

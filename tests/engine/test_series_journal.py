@@ -5,8 +5,7 @@ import pytest
 from opsapp.series import codec
 from opsapp.series.history import history_root, open_history
 from opsapp.series.journal import PAGE, Journal, Page
-from opsapp.series.numbers import Numbers
-from opsapp.series.process import Series
+from opsapp.series.process import Numbers, Series
 from tests.support.stores import Stores
 
 

@@ -7,13 +7,12 @@ clock is set. Must not: lower a level (`logic.stakes`).
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated
 
 from opsapp.agents.resources import Agent, agents_of
-from opsapp.healing.health_answers import HoldRecord
+from opsapp.healing.health_answers import HoldRecord, PauseSpan
 from opsapp.healing.logic.stakes import HANDS_OFF, HERE, OF_WINDOWS
 from opsapp.healing.resources import Pause, healing_of
-from opsapp.lib.durations import DurationKind, seconds, whole, written
+from opsapp.lib.durations import seconds, whole, written
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.zones import wall
 from opsapp.maintenance.engine import board_of, end_healing, healing_windows, open_healing
@@ -22,21 +21,12 @@ from opsapp.notify.engine import tell
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
-from opsapp.wire.records import SaidAs
 
 ALL = "all"
 LONGEST_S = 366 * 86400.0
 
 
-@dataclass(frozen=True)
-class HoldAsked:
-    span: Annotated[float | str | None, DurationKind(LONGEST_S), SaidAs("for")]
-    until: float | None
-    reason: str
-
-
-def end_of(asked: HoldAsked, now: float) -> float | None:
+def end_of(asked: PauseSpan, now: float) -> float | None:
     until = asked.until if asked.span is None else now + seconds(asked.span)
     if until is not None and not now < until <= now + LONGEST_S:
         name = "until" if asked.span is None else "for"
@@ -63,7 +53,7 @@ def _called(root: Root, target: str) -> str:
 # -- windows of a person ---------------------------------------------------------------------------------------------
 
 
-def hands_off(root: Root, agent: Agent, asked: HoldAsked, by: str) -> HealingWindow:
+def hands_off(root: Root, agent: Agent, asked: PauseSpan, by: str) -> HealingWindow:
     """Rules act one level lower on the host. A later word of the same person replaces it."""
     window = _anew(root, HANDS_OFF, agent.id, asked, by)
     healing_of(root).hands_off += (window.__name__,)
@@ -110,7 +100,7 @@ def _told(root: Root, ids: Collection[str]) -> None:
         healing.hands_off = tuple(window_id for window_id in healing.hands_off if window_id not in ids)
 
 
-def come(root: Root, asked: HoldAsked, by: str) -> HealingWindow:
+def come(root: Root, asked: PauseSpan, by: str) -> HealingWindow:
     """What has a medium risk is asked about."""
     return _anew(root, HERE, ALL, asked, by)
 
@@ -119,7 +109,7 @@ def leave(root: Root, by: str) -> None:
     _end(root, [window for window in _on(root, HERE) if window.record.created_by == by])
 
 
-def _anew(root: Root, action: str, target: str, asked: HoldAsked, by: str) -> HealingWindow:
+def _anew(root: Root, action: str, target: str, asked: PauseSpan, by: str) -> HealingWindow:
     now = node_of(root).clock.now()
     until = end_of(asked, now) or now
     for window in _on(root, action):
@@ -154,7 +144,7 @@ def _tell_of_host(root: Root, agent: Agent, title: str, text: str) -> None:
 # -- the kill switch -------------------------------------------------------------------------------------------------
 
 
-def pause(root: Root, asked: HoldAsked, by: str) -> bool:
+def pause(root: Root, asked: PauseSpan, by: str) -> bool:
     """Whether anything changed."""
     healing, now = healing_of(root), node_of(root).clock.now()
     until = end_of(asked, now)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from operator import add
 from typing import Any, NamedTuple
 
 from prometheus_client.core import CounterMetricFamily
 
+from opsapp.healing.inlet_answers import MOST_NAMED, EventsTaken, RefusedEvent
 from opsapp.healing.logic.eventforms import FIRING, SentEvent, is_older
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.inlets import MOST_TOLD, PAGE, EventsOfInlet, Inlet, Refusals, ToldEvent, key_of
@@ -35,7 +35,6 @@ KEEP_S = 86400.0  # without another word; Alertmanager repeats what goes on afte
 REPEAT_S = 60.0  # the same again within it is not written
 TELL_REFUSED_S = 3600.0
 MAPPING = {"host": "instance", "monitor": "monitor"}  # the labels, where an inlet names none
-MOST_NAMED = 50  # refused entries in one answer
 FULL = f"is one too many: {MOST_TOLD} other events of this inlet fire"
 SILENT = "Nobody has said for 24 hours that it goes on."
 DELETED = "The inlet that told of it was deleted."
@@ -44,13 +43,6 @@ DELETED = "The inlet that told of it was deleted."
 class MadeInlet(NamedTuple):
     inlet: Inlet
     token: str  # shown this once
-
-
-class RefusedEvent(NamedTuple):
-    """Where it stands in the body, and why it is no event."""
-
-    place: str
-    why: str
 
 
 class SentEntry(NamedTuple):
@@ -68,23 +60,6 @@ class SentEvents(NamedTuple):
 
     def weight(self) -> int:
         return max(1, len(self.entries))
-
-
-class Taken(NamedTuple):
-    """`older`: a later word was here before it."""
-
-    received: int = 0
-    firing: int = 0
-    resolved: int = 0
-    repeated: int = 0
-    older: int = 0
-    unknown_targets: int = 0
-    refused: tuple[RefusedEvent, ...] = ()  # the first of them
-    refused_count: int = 0
-
-    def plus(self, more: Taken) -> Taken:
-        both = Taken(*map(add, self, more))
-        return both._replace(refused=both.refused[:MOST_NAMED])
 
 
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
@@ -134,19 +109,19 @@ def inlet_of(root: Root, token: str) -> Inlet | None:
     return healing_of(root).inlets.of_token(digest(token))
 
 
-def take_all(root: Root, posts: Sequence[SentEvents]) -> list[Taken | NotFound]:
+def take_all(root: Root, posts: Sequence[SentEvents]) -> list[EventsTaken | NotFound]:
     inventory = fleet_access(root).inventory(root)  # first: it shows nothing new to a transaction that has written
     return [_take_of(root, inventory, post) for post in posts]
 
 
-def _take_of(root: Root, inventory: Inventory, post: SentEvents) -> Taken | NotFound:
+def _take_of(root: Root, inventory: Inventory, post: SentEvents) -> EventsTaken | NotFound:
     inlet = healing_of(root).inlets.get(post.inlet_id)
     if inlet is None:
         return NotFound("There is no such inlet.")
     return _take(root, inventory, inlet, post)
 
 
-def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> Taken:
+def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> EventsTaken:
     """The last word about each event. The same again is written once a minute at most."""
     _, entries, refused, now = post
     told = healing_of(root).told
@@ -159,7 +134,9 @@ def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> T
         _tell_refused(root, inlet, taking.events.refusals, now)
     received = len(entries) + len(refused)
     count_after_commit(root, inlet, received - len(refusals), len(refusals))
-    return Taken(**taking.counts, received=received, refused=tuple(refusals[:MOST_NAMED]), refused_count=len(refusals))
+    return EventsTaken(
+        **taking.counts, received=received, refused=tuple(refusals[:MOST_NAMED]), refused_count=len(refusals)
+    )
 
 
 class Taking:
@@ -269,10 +246,10 @@ def prepare(node: Node) -> None:
     node.registry[GROUP] = GroupCommit(node, LANE, take_all, most=AT_ONCE, weight=SentEvents.weight)
 
 
-def take(node: Node, post: SentEvents) -> Taken:
+def take(node: Node, post: SentEvents) -> EventsTaken:
     """Outside of a transaction: stored when this returns, together with what came at the same time."""
     group: GroupCommit[SentEvents] = node.registry[GROUP]
-    taken: Taken = group.commit(post)
+    taken: EventsTaken = group.commit(post)
     return taken
 
 

@@ -1,1 +1,1 @@
-"""Pure decisions on plain values, `now` passed in: levels, bounds, alerts, graph, windows, brake, the hash chain."""
+"""Pure decisions on plain values, `now` passed in."""

@@ -1,7 +1,7 @@
-"""What does not fit a metric's past, at this hour of the day and of the week: above or below, at once or for a while.
+"""What does not fit a metric's past at this hour of day and week: above or below, at once or for a while.
 
-Pure and streaming: a point at a time, in state of fixed size. Each way of deviating has its own tail, so a metric that
-jumps all day needs a larger jump than one that never does.
+Pure and streaming, in state of fixed size. Each way of deviating has its own tail: a metric that jumps all day needs a
+larger jump.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PEAK_DAYS = 8
 
 
 class Judgement(NamedTuple):
-    """`score` from 0 to 1; `usual` is what was expected, NaN where nothing was. `strange`: people are to be told."""
+    """`score` from 0 to 1; `usual`: NaN where nothing was expected. `strange`: people are to be told."""
 
     score: float
     usual: float
@@ -38,19 +38,19 @@ class Judgement(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What one way of expecting says: a value, and the range around it within which nothing deviates."""
+    """Within the range nothing deviates."""
 
     value: float
     low: float
     high: float
 
     def beyond(self, value: float) -> float:
-        """How far outside of the range a value is, below it negative."""
+        """Below the range it is negative."""
         return value - self.high if value > self.high else min(0.0, value - self.low)
 
 
 class Experts:
-    """Which expectation was the best one lately: the level, the same hour of the day, or that of the week."""
+    """Which expectation was best lately: the level, the hour of the day, or that of the week."""
 
     __slots__ = ("errors", "judged")
 
@@ -76,7 +76,7 @@ class Experts:
 
 
 class Detector:
-    """Of one metric. `least`: smaller deviations do not matter."""
+    """Of one metric. Deviations smaller than `least` do not matter."""
 
     __slots__ = (
         "begun",
@@ -112,7 +112,7 @@ class Detector:
         self.season, self.lasting, self.jump, self.together = (TwoSidedRarity() for _ in range(4))
 
     def watch(self, past: MetricPast, at: float, value: float, bound: float = STRANGE) -> Judgement:
-        """Judge a point before the past takes it. People are told of what is as rare as `bound`."""
+        """Judge a point before the past takes it."""
         block, expected = int(at // BLOCK_S), self._expected(past, at)
         best = self.experts.best(expected)
         self.experts.judge(value, expected)
@@ -131,7 +131,7 @@ class Detector:
         return Judgement(self._fresh(score, at) / MOST, best.value if best else NAN, strange, above)
 
     def rarest_by_day(self, since: int, until: int) -> list[float]:
-        """Of the days that are known, by their numbers since the epoch, `until` left out."""
+        """By numbers of days since the epoch, `until` left out."""
         days = range(max(since, self.peak_day - PEAK_DAYS + 1), min(until, self.peak_day + 1))
         return [score for day in days if not isnan(score := self.peaks[day % PEAK_DAYS])]
 
@@ -143,7 +143,7 @@ class Detector:
         self.peaks[day % PEAK_DAYS] = score if isnan(known) else max(known, score)
 
     def _rarest(self, value: float, best: Expected, block: int) -> tuple[float, bool]:
-        """How rare it is in the rarest respect, and to which side."""
+        """The rarest respect, and to which side."""
         self.lasts += LASTS * (value - best.value - self.lasts)
         ways = [(self.season, best.beyond(value)), (self.lasting, self.lasts)]
         if self.near:
@@ -153,7 +153,7 @@ class Detector:
         return max((sides.take(deviation, self.least, block), deviation >= 0) for sides, deviation in ways)
 
     def _fresh(self, score: float, at: float) -> float:
-        """Half of it where something as rare was there a short time ago: that is the same once more."""
+        """Half of it where something as rare came shortly before: that is the same once more."""
         height, since = self.peak
         if score < height * max(0.0, 1 - (at - since) / QUIET_S):
             return score / 2
@@ -174,8 +174,6 @@ class Detector:
 
 
 class TwoSidedRarity:
-    """The tails of a deviation upwards and downwards."""
-
     __slots__ = ("down", "up")
 
     def __init__(self) -> None:
@@ -190,7 +188,7 @@ class TwoSidedRarity:
 
 
 def _between(profile: tuple[float, ...], share: float) -> Expected | None:
-    """Between the middles of two hours; the hours around them say how far it may come early or late."""
+    """The hours around say how far it may come early or late."""
     before, after = profile[1], profile[2]
     if isnan(before) or isnan(after):
         return None

@@ -1,8 +1,7 @@
-"""Which way of continuing a series was right on its own past, and how far off it was. Pure.
+"""Which way of continuing a series was right on its own past, and how far off. Pure.
 
-At times of the past (origins) every way says what comes next, from what was known then. The ways are weighted by their
-errors. How far the weighted forecast was off gives the intervals; and whether such an interval, made of earlier origins
-only, held what came later, is the coverage that is told.
+From origins in the past every way says what comes next, and is weighted by its errors. The errors of the weighted
+forecast give the intervals; how often an interval, made of earlier origins only, held the truth is the coverage.
 """
 
 from __future__ import annotations
@@ -28,20 +27,22 @@ HALF_LIFE = 8.0  # origins
 SURE, LIKELY = 0.95, 0.5
 GROWING = 0.12  # what gets wider the farther ahead is wider still than so few origins show
 NARROWEST, WIDEST = 0.95, 1.4  # times what its misses say, if it would have held more or fewer
+Said = list[tuple[float | None, ...]]  # at an origin, for each of AHEAD: what each way says
+Weights = tuple[tuple[float, ...], ...]  # of the ways, by band
 WORSE = 4.0  # a way whose squared error is so many times the best one's has no say
 
 
 class Miss(NamedTuple):
-    """How far a forecast was off, so many origins ago."""
+    """So many origins ago."""
 
     age: int
     off: float
 
 
 class Card(NamedTuple):
-    """What the past says of each way. `sure` and `likely` belong to AHEAD: how far off 95 and 50 of 100 are."""
+    """`sure` and `likely` belong to AHEAD: how far off 95 and 50 of 100 are."""
 
-    weights: tuple[tuple[float, ...], ...]  # by band
+    weights: Weights
     sure: tuple[float, ...]
     likely: tuple[float, ...]
     coverage: float | None  # None: not tried often enough
@@ -50,14 +51,14 @@ class Card(NamedTuple):
 
 
 def origins(hours: int) -> list[int]:
-    """After how many hours of the past it is tried, the newest first."""
+    """Hours of the past to try it after, newest first."""
     most = hours - LEAST_PAST_H
     every = next((every for every in EVERY_H if most / every <= MOST_ORIGINS), EVERY_H[-1])
     return [hours - back for back in range(1, hours - LEAST_PAST_H + 1, every)][:MOST_ORIGINS]
 
 
 def card(hours: Sequence[float], threshold: float | None = None) -> Card | None:
-    """None where too little is known. Gaps (NaN) are not judged. `threshold`: with how many false alarms about it."""
+    """None where too little is known. Gaps (NaN) are not judged. `threshold`: tells its false alarms too."""
     past = filled(hours)
     cuts = origins(len(past))
     if len(cuts) < FEWEST_ORIGINS:
@@ -80,7 +81,7 @@ def band_of(ahead: int) -> int:
 
 
 def mixed(weights: Sequence[float], told: Sequence[float | None]) -> float:
-    """The weighted forecast, of those ways that say anything."""
+    """Of those ways that say anything."""
     known = [(weight, value) for weight, value in zip(weights, told, strict=True) if value is not None]
     whole = sum(weight for weight, _ in known)
     if not whole:  # what is believed could not say anything so early
@@ -88,7 +89,7 @@ def mixed(weights: Sequence[float], told: Sequence[float | None]) -> float:
     return sum(weight * value for weight, value in known) / whole
 
 
-def _told(past: list[float], cut: int) -> list[tuple[float | None, ...]]:
+def _told(past: list[float], cut: int) -> Said:
     origin = Origin(since_step(past[:cut]))
     return [origin.ahead(hour) if cut + hour <= len(past) else () for hour in AHEAD]
 
@@ -98,10 +99,8 @@ def _truth(hours: Sequence[float], cut: int, ahead: int) -> float | None:
     return hours[at] if at < len(hours) and not isnan(hours[at]) else None
 
 
-def _weights(
-    hours: Sequence[float], cuts: list[int], told: list[list[tuple[float | None, ...]]]
-) -> tuple[tuple[float, ...], ...]:
-    """By the inverse square of the mean squared error; a way that could not be tried has no say."""
+def _weights(hours: Sequence[float], cuts: list[int], told: list[Said]) -> Weights:
+    """By the inverse square of the mean squared error; what could not be tried has no say."""
     weights: list[tuple[float, ...]] = []
     for band in range(max(BANDS) + 1):
         squares, counts = [0.0] * len(NAMES), [0.0] * len(NAMES)
@@ -129,13 +128,7 @@ def _shares(squares: list[float], counts: list[float], before: tuple[float, ...]
     return tuple(0.0 if error is None or error > WORSE * floor else (floor / (error + 1e-12)) ** 2 for error in errors)
 
 
-def _misses(
-    hours: Sequence[float],
-    cuts: list[int],
-    told: list[list[tuple[float | None, ...]]],
-    weights: tuple[tuple[float, ...], ...],
-    place: int,
-) -> list[Miss]:
+def _misses(hours: Sequence[float], cuts: list[int], told: list[Said], weights: Weights, place: int) -> list[Miss]:
     misses = []
     for age, cut in enumerate(cuts):
         truth = _truth(hours, cut, AHEAD[place])
@@ -145,9 +138,8 @@ def _misses(
 
 
 def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float, ...]:
-    """For each of AHEAD: pooled with its neighbours; where nothing was tried yet, as much wider as a random walk's. In
-    the mean never narrower than nearer ones: if it were the widest of them, all that follow would be as wide as chance
-    made one, and hold 99 of 100."""
+    """For each of AHEAD, pooled with its neighbours; what was not tried is wider as a random walk's. It must rise in
+    the mean and not by the maximum: else all that follow would be as wide as chance made one."""
     widths: list[float] = []
     for place, ahead in enumerate(AHEAD):
         pooled = [miss for near in misses[max(0, place - 1) : place + 2] for miss in near]
@@ -160,7 +152,7 @@ def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float
 
 
 def _rising(values: Sequence[float]) -> list[float]:
-    """The nearest values that never fall: where they would, the mean of those around."""
+    """The nearest values that never fall: means where they would."""
     levels: list[tuple[float, int]] = []
     for value in values:
         mean, count = value, 1
@@ -182,7 +174,7 @@ def quantile(misses: list[Miss], share: float) -> float | None:
 
 
 def _tried(misses: list[list[Miss]], floor: float) -> list[Miss]:
-    """How far off each newer truth was, in widths of the interval that was made of older origins alone."""
+    """How far off newer truths were, in widths of intervals made of older origins alone."""
     tried = []
     for place in range(len(AHEAD)):
         near = [miss for part in misses[max(0, place - 1) : place + 2] for miss in part]
@@ -195,27 +187,21 @@ def _tried(misses: list[list[Miss]], floor: float) -> list[Miss]:
 
 
 def _coverage(tried: list[Miss]) -> float | None:
-    """How many of them lay within."""
     return sum(miss.off <= 1.0 for miss in tried) / len(tried) if len(tried) >= FEWEST_TRIED else None
 
 
 def _wider(tried: list[Miss]) -> float:
-    """By how much an interval of older origins should have been wider, of late, to hold what it says: a metric that
-    has become restless is more so than its older misses."""
+    """How much wider older intervals should have been: a metric that has become restless is more so than its older
+    misses."""
     wanted = quantile(tried, SURE)
     return 1.0 if wanted is None else min(WIDEST, max(NARROWEST, wanted))
 
 
 def _alarms(
-    past: list[float],
-    cuts: list[int],
-    told: list[list[tuple[float | None, ...]]],
-    weights: tuple[tuple[float, ...], ...],
-    rises: Rises,
-    threshold: float,
+    past: list[float], cuts: list[int], told: list[Said], weights: Weights, rises: Rises, threshold: float
 ) -> float | None:
-    """In 1,000 days, how often it would have been told that the threshold is met within a day, where it was not within
-    a day and a half. None: not tried for a day."""
+    """How often, in 1,000 days, the threshold would have been told within a day and was not met within a day and a
+    half. None: tried for less than a day."""
     false, last_told = 0, len(past) + DAY_H
     tried = [(age, cut) for age, cut in enumerate(cuts) if cut + DAY_H * 3 // 2 <= len(past)]
     days = (tried[0][1] - tried[-1][1]) / DAY_H if tried else 0.0
@@ -228,13 +214,7 @@ def _alarms(
     return 1000 * false / days if days >= 1 else None
 
 
-def _would_tell(
-    past: list[float],
-    told: list[tuple[float | None, ...]],
-    weights: tuple[tuple[float, ...], ...],
-    rises: Rises,
-    threshold: float,
-) -> bool:
+def _would_tell(past: list[float], told: Said, weights: Weights, rises: Rises, threshold: float) -> bool:
     rising = runaway(past, rises.before(len(past)))
     if rising is not None and past[-1] + rising.slope * DAY_H >= threshold:
         return True

@@ -1,9 +1,8 @@
 """The betting test: whether a mean is more or less than each of some differences, however often one looks.
 
-After each trial, the wealth of whoever bets that the lift is more than d is multiplied by 1 + g (z - d) / B, where z
-has the lift as its mean and B is the largest loss. Where the lift is at most d, that wealth, and so its mean over
-STAKES, is a supermartingale that begins with 1: it ever reaches 25 with a chance of 4 % at most (docs/adr/113). Pure.
-Must not: know what a trial is, or remember one.
+After each trial the wealth of a bet on a lift above d is multiplied by 1 + g (z - d) / B: z has the lift as its mean, B
+is the largest loss. Where the lift is at most d, its mean over STAKES is a supermartingale from 1: it reaches 25 with a
+chance of 4 % at most (docs/adr/113). Pure. Must not: know what a trial is, or remember one.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ class Gain(NamedTuple):
 
 
 def of_coin(share: float, guess: float, treated: bool, recovered: bool) -> Gain:
-    """`share`: the chance of being left alone. The mean over the coin is the lift of this very case."""
+    """`share`: the chance of being left alone."""
     z = (recovered - guess) / (1 - share) if treated else (guess - recovered) / share
     lowest = -max(guess / (1 - share), (1 - guess) / share)
     return Gain(z, lowest, max((1 - guess) / (1 - share), guess / share))
 
 
 def bet_above(wealth: tuple[float, ...], gain: Gain) -> tuple[float, ...]:
-    """For each of STEPS and STAKES: that the lift is more."""
+    """For each of STEPS and STAKES."""
     return _grown(wealth, [(gain.z - d) / (d - gain.lowest) for d in STEPS])
 
 
@@ -44,7 +43,7 @@ def bet_below(wealth: tuple[float, ...], gain: Gain) -> tuple[float, ...]:
 
 
 def low_of(above: tuple[float, ...]) -> float:
-    """Up to which difference it is refuted that the lift is no more."""
+    """Up to there it is refuted that the lift is no more."""
     return _refuted(_means(above), ENOUGH)
 
 
@@ -65,7 +64,7 @@ def _means(wealth: tuple[float, ...]) -> list[float]:
 
 
 def _refuted(wealth: list[float], enough: float) -> float:
-    """Up to which difference the bet is won; wealth falls with the difference, so it is found between two steps."""
+    """Wealth falls with the difference, so it is found between two steps."""
     for place, held in enumerate(wealth):
         if held >= enough:
             continue

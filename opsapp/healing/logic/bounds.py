@@ -17,7 +17,7 @@ Z95 = 1.959963984540054
 
 
 def wilson(successes: int, total: int) -> float | None:
-    """The 95 % Wilson lower bound as a fraction; None without data."""
+    """The 95 % lower bound; None without data."""
     if total == 0:
         return None
     rate, z2 = successes / total, Z95 * Z95
@@ -27,7 +27,7 @@ def wilson(successes: int, total: int) -> float | None:
 
 
 def sequential(successes: int, failures: int) -> float:
-    """The lower bound that holds at all times together, as a fraction; 0 without data."""
+    """It holds at all times together; 0 without data."""
     if successes == 0:
         return 0.0
     mixture = _log_beta(1 + successes, 1 + failures)

@@ -1,4 +1,4 @@
-"""The brake: past so many heals an hour, or with so much of the fleet sick, nothing acts and a person is called."""
+"""The brake: past so many heals an hour, or with so much of the fleet sick, nothing acts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OF_RULE = 0.6  # how much of a rule's heals an hour one target may use up, where
 
 
 class Load(NamedTuple):
-    """Cases in which a heal has begun within the last hour, and the state of the fleet."""
+    """Cases that began to heal within the last hour, and the fleet's state."""
 
     fleet: int = 0
     site: int = 0
@@ -26,7 +26,7 @@ class Load(NamedTuple):
 
 
 def pulled(load: Load, limits: BrakeSettings) -> str | None:
-    """Why the brake is on, or None."""
+    """Why the brake is on."""
     for scope in SCOPES:
         done, limit = getattr(load, scope), limit_of(scope, limits)
         if used_up(done, limit):
@@ -35,13 +35,12 @@ def pulled(load: Load, limits: BrakeSettings) -> str | None:
 
 
 def limit_of(scope: str, limits: BrakeSettings) -> int:
-    """Heals within an hour."""
     rates = limits.max_heals_per_hour
     return of_target(rates) if scope == "target" else int(getattr(rates, scope))
 
 
 def too_sick(load: Load, limits: BrakeSettings) -> str | None:
-    """Why the state of the fleet alone puts the brake on, or None."""
+    """Why the fleet's state alone puts the brake on."""
     percent = 100 * load.sick / load.targets if load.targets else 0.0
     if load.sick >= SICK_FROM and percent > limits.max_unhealthy_percent:
         return f"{percent:.0f} % of all targets are unhealthy, the limit is {limits.max_unhealthy_percent} %"
@@ -49,11 +48,10 @@ def too_sick(load: Load, limits: BrakeSettings) -> str | None:
 
 
 def without_heals(load: Load) -> Load:
-    """For a case that is counted already: it goes on to its end, whoever else has begun meanwhile. A limit of nothing
-    stops it all the same."""
+    """For a case that is counted already. A limit of nothing stops it all the same."""
     return load._replace(fleet=0, site=0, rule=0, target=0)
 
 
 def of_target(rates: HealsPerHour) -> int:
-    """One target may use up a part of what its rule may do: a unit that flaps must not stop the heals of all others."""
+    """A part of its rule's limit: a unit that flaps must not stop the heals of all others."""
     return math.ceil(OF_RULE * rates.rule) if rates.target is None else rates.target

@@ -1,7 +1,7 @@
-"""How rare a point has to be before people are told, so that false tells stay within a budget for the fleet. Pure.
+"""How rare a point has to be before people are told, so that false tells stay within the fleet's budget. Pure.
 
-The score of a point says how rare it should be. How rare such scores are in this fleet, its last week says: of every
-metric the rarest point of each day, since one metric is told once a day. The bound lets so many of them through.
+Of every metric the rarest point of each day of the last week shows how rare scores really are. The bound lets so many
+through.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DAY = 86400.0
 
 
 def bound_of(detectors: Iterable[Detector], a_week: float, now: float) -> float:
-    """Of the seven days before this one. Among them were true tells too, so the false ones are fewer."""
+    """Of the seven days before this one. True tells are among them, so false ones are fewer."""
     today = int(now // DAY)
     known = [detector.rarest_by_day(today - WEEK_DAYS, today) for detector in detectors]
     scores = sorted((score for days in known for score in days), reverse=True)

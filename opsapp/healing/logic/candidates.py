@@ -1,8 +1,5 @@
-"""Ways to continue a series of hours: its level, its day, its week, its trend. Pure.
-
-Each way is simple; which of them to believe, and how much, is tried on the past by backtest.py. The past of an origin
-is a list of means by the hour, without gaps (`filled`), the newest last.
-"""
+"""Ways to continue a series of hours: its level, day, week, trend. Pure. backtest.py tries which to believe. A past is
+a list of hourly means without gaps (`filled`), the newest last."""
 
 from __future__ import annotations
 
@@ -24,8 +21,8 @@ NAMES = ("level", "line", "drift", "yesterday", "day", "day now", "day and trend
 
 
 def filled(hours: Sequence[float]) -> list[float]:
-    """Short gaps (NaN) by a line across, longer ones as the day before had it; of at least one known hour. A short gap
-    at the end goes on from the last reading as it went the day before."""
+    """Short gaps (NaN) by a line, longer ones as the day before; a short one at the end goes on as the day before did.
+    Of at least one known hour."""
     known = [at for at, value in enumerate(hours) if not isnan(value)]
     made = [hours[known[0]]] * known[0]
     for at, following in zip(known, [*known[1:], len(hours)], strict=True):
@@ -42,7 +39,7 @@ def filled(hours: Sequence[float]) -> list[float]:
 
 
 def level_step(past: Sequence[float]) -> tuple[int, float] | None:
-    """(for how many hours, by how much) the level is another one, where it has changed at once within the last day."""
+    """(for how many hours, by how much) the level has changed at once within the last day."""
     if len(past) < 3 * DAY_H:
         return None
     begin = max(DAY_H, len(past) - LONG_H)
@@ -69,7 +66,7 @@ def level_step(past: Sequence[float]) -> tuple[int, float] | None:
 
 
 def _error_of_line(values: Sequence[float], after: int) -> float:
-    """What the best line through the end of them leaves, where all before it lies flat."""
+    """All before the line lies flat."""
     begin = max(0, len(values) - 2 * after)
     part = values[begin:]
     middle, centre = (len(part) - 1) / 2, fmean(part)
@@ -79,7 +76,7 @@ def _error_of_line(values: Sequence[float], after: int) -> float:
 
 
 def since_step(past: list[float]) -> list[float]:
-    """As if the level of now had held before too: what was forgotten in a step is not foretold again."""
+    """As if the present level had held before: a step that was forgotten is not foretold again."""
     step = level_step(past)
     if step is None:
         return past
@@ -88,7 +85,7 @@ def since_step(past: list[float]) -> list[float]:
 
 
 class Origin:
-    """What can be said at the end of a past; made once, asked for many hours ahead."""
+    """Made once, asked for many hours ahead."""
 
     __slots__ = (
         "day",
@@ -130,7 +127,7 @@ class Origin:
             self.week_now_off = self.level - fmean(before[-3:])
 
     def ahead(self, hour: int) -> tuple[float | None, ...]:
-        """What each way says of so many hours after the newest; in the order of NAMES."""
+        """In the order of NAMES."""
         by_day, fading = (hour - 1) % DAY_H, FADING**hour
         day = self.day[by_day]
         shifted = day + self.days_off
@@ -152,7 +149,7 @@ class Origin:
 
 
 def _line(values: Sequence[float]) -> tuple[float, float]:
-    """(slope, end) of the line with the least squares."""
+    """(slope, end), by least squares."""
     count = len(values)
     middle, mean = (count - 1) / 2, fmean(values)
     slope = 12 * sum(at * value for at, value in enumerate(values)) / (count * (count * count - 1))
@@ -161,7 +158,7 @@ def _line(values: Sequence[float]) -> tuple[float, float]:
 
 
 def trend(past: Sequence[float]) -> float:
-    """By the hour: the median of the differences between a day and the next, which a clean-up does not move."""
+    """By the hour: the median difference between days, which a clean-up does not move."""
     if len(past) < FEWEST_H:
         return 0.0
     days = [fmean(past[end - 6 : end]) for end in range(len(past), max(6, len(past) - LONG_H - DAY_H), -6)]

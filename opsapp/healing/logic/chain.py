@@ -1,7 +1,7 @@
 """The chain over final ledger entries, in the order in which they became final.
 
-Entries from before the chain had a key are linked without one; the mark says how many they are, and is signed. A mark
-of another kind stands for entries that were folded away: the chain is checked from there on.
+Entries from before there was a key are linked without one: a signed mark counts them. Another mark stands for entries
+that were folded away: the check begins there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAST_DAYS = 365  # an entry is kept so long at least, whatever the configuratio
 
 
 class UnsignedLinks(NamedTuple):
-    """The number of links from before there was a key, and the last of them."""
+    """How many, and the last of them."""
 
     links: int = 0
     head: str = GENESIS
@@ -32,11 +32,8 @@ NO_MARK = UnsignedLinks()
 
 
 class FoldedLinks(NamedTuple):
-    """The mark of what was folded away: the first `links` of the chain, up to the one with the hash `head`.
-
-    Their ids go up to `highest`; they were opened from `oldest` on and had ended by `newest`. `rows` tallies stand for
-    what they add to the statistics, with `counted` outcomes in all. When it was made, `days` were kept.
-    """
+    """The mark of the first `links`, up to the hash `head`. Their ids go up to `highest`; they were opened from
+    `oldest` on and had ended by `newest`. `rows` tallies stand for `counted` outcomes. `days` were kept then."""
 
     links: int = 0
     head: str = GENESIS
@@ -54,8 +51,7 @@ NOTHING_FOLDED = FoldedLinks()
 
 
 class FoldedTally(NamedTuple):
-    """What folded entries add to the statistics under one key. Both numbers only grow, so an older one in its place
-    shows in the sum that the mark has."""
+    """Both numbers only grow, so an older one put back shows in the mark's sum."""
 
     verified: int = 0
     total: int = 0
@@ -63,7 +59,7 @@ class FoldedTally(NamedTuple):
 
 
 class ChainVerdict(NamedTuple):
-    """`entries` of the chain were checked, from the one with the id `begins_at` on where `folded` ones are away."""
+    """`begins_at`: the first id that was checked, where `folded` ones are away."""
 
     valid: bool
     entries: int
@@ -74,8 +70,8 @@ class ChainVerdict(NamedTuple):
 
 
 def link(previous: str, entry: JsonObject, key: bytes = b"") -> str:
-    """The link of a final entry: over all its fields but its own links, and over the link before. Without a key the
-    status of its rollback is left out, as in older versions."""
+    """Over all fields but its own links, and the link before. Without a key `rollback_status` is left out, as in older
+    versions."""
     without = LINKS if key else (*LINKS, "rollback_status")
     return chains.link(key, previous, {name: value for name, value in entry.items() if name not in without})
 
@@ -85,13 +81,13 @@ def signed_mark(key: bytes, count: int, head: str) -> UnsignedLinks:
 
 
 def signed_end(key: bytes, count: int, head: str) -> str:
-    """Shows that the end of the chain was not cut off: only the owner of the key can make it."""
+    """Shows that the end was not cut off: only the key's owner can make it."""
     return chains.link(key, head, ["end", count])
 
 
 def noted_head(key: bytes, count: int, head: str) -> str:
-    """The end of the chain for a copy outside of the store: `read_head` reads it back. Its signature is not that of
-    the end, with which whoever can write to the store could cut the chain off there."""
+    """For a copy outside of the store. Not the end's signature: with that, whoever writes to the store could cut the
+    chain off there."""
     return f"{count}.{head}.{chains.link(key, head, ['noted', count]) if key else ''}"
 
 
@@ -122,8 +118,7 @@ def signed_tally(key: bytes, of: tuple[str, str, str], verified: int, total: int
 
 
 def fold_mistake(fold: FoldedLinks, key: bytes, now: float | None = None) -> str | None:
-    """What is wrong with the mark itself, or None. With `now`: by the clock too, which may be a day behind the one that
-    it was made by."""
+    """`now`: by the clock too, which may be a day behind the mark's."""
     if fold == NOTHING_FOLDED:
         return None
     if not chains.fits(key, fold.signature, fold.head, _said(fold)):
@@ -141,7 +136,7 @@ def verify(
     fold: FoldedLinks = NOTHING_FOLDED,
     now: float | None = None,
 ) -> ChainVerdict:
-    """Walk the chain from what was folded away on: `first_bad` is the id of the first entry whose link is wrong."""
+    """From what was folded away on. `first_bad`: the first entry whose link is wrong."""
     if key and not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
         return ChainVerdict(False, 0, None, "where the signed part of the chain begins is not signed")
     mistake = fold_mistake(fold, key, now)
@@ -161,5 +156,4 @@ def verify(
 
 
 def fits(entry: JsonObject, previous: str, key: bytes) -> bool:
-    """Whether this entry is as it was linked, after this link."""
     return bool(entry["prev_hash"] == previous and entry["hash"] == link(previous, entry, key))

@@ -1,7 +1,7 @@
-"""Whether a rule has changed: bets, from any moment on, that more recover by themselves, or that it helps too seldom.
+"""Whether a rule has changed: bets that more recover by themselves, or that it helps too seldom.
 
-Whoever bets has a wealth for each of a few stakes. Somebody joins with each case, so the sum over all who have joined
-grows only if it is so (docs/adr/113, docs/adr/135). Pure. Must not: decide what follows from an alarm.
+A bettor joins with each case, so the sum over all who joined grows only if it is so (docs/adr/113, docs/adr/135). Pure.
+Must not: decide what follows from an alarm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST = 1e12
 
 
 class HourSums(NamedTuple):
-    """For each hour of the day (UTC): how many were left alone then, and the sum of the shares that recovered."""
+    """By hour of the day (UTC): how many were left alone, and the sum of shares that recovered."""
 
     n: tuple[int, ...] = (0,) * HOURS
     alone: tuple[float, ...] = (0.0,) * HOURS
@@ -33,8 +33,7 @@ class HourSums(NamedTuple):
 
     def usual(self, hour: int, others: float) -> float | None:
         """What share recovers by itself about this hour; None where too little is known. `others`: the weight of all
-        hours. Of the hours before and those after, the side counts where more recover: at dusk and dawn they differ.
-        And on a rule's first day nobody knows what the next hours are like."""
+        hours. The side of the hour where more recover counts: at dusk and dawn they differ."""
         total = sum(self.n)
         if total < FEW:
             return None
@@ -47,20 +46,19 @@ class HourSums(NamedTuple):
 
 
 def hour_of(at: float) -> int:
-    """Of the day, by UTC: a zone would move all of them alike."""
+    """By UTC: a zone would move all alike."""
     return int(at // 3600) % HOURS
 
 
 def bet_on_needless(
     wealth: tuple[float, ...], usual: float | None, alone: float, brings: float = BRINGS
 ) -> tuple[float, ...]:
-    """Whoever bets that more than the `usual` share recover by themselves, after a case, or a wave's share `alone`."""
+    """That more than `usual` recover by themselves; `alone`: a case, or a wave's share."""
     return wealth if usual is None else _joined(wealth, NEEDLESS_STAKES, (alone - usual) / usual, brings)
 
 
 def bet_on_bad(wealth: tuple[float, ...], recovered: bool, asked: float) -> tuple[float, ...]:
-    """The wealth of those who bet, from any moment on, that fewer of what is treated recover than the share `asked`,
-    after one more. Where it is as many or more, nobody expects to win."""
+    """That fewer of the treated recover than the share `asked`."""
     asked = min(max(asked, 0.01), 0.99)
     return _joined(wealth, BAD_STAKES, -1.0 if recovered else asked / (1 - asked), 1.0)
 
@@ -70,5 +68,5 @@ def won(wealth: tuple[float, ...]) -> float:
 
 
 def _joined(wealth: tuple[float, ...], stakes: tuple[float, ...], gain: float, brings: float) -> tuple[float, ...]:
-    """Somebody joins with what he brings, and all bet."""
+    """Somebody joins, and all bet."""
     return tuple(min(MOST, (held + brings) * (1 + stake * gain)) for held, stake in zip(wealth, stakes, strict=True))

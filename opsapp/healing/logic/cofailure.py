@@ -1,13 +1,9 @@
-"""Which targets depend on which, according to the times at which they failed.
+"""Which targets depend on which, by the times at which they failed. Pure.
 
-Pure. `child` depends on `parent` if nearly every failure of the parent came with one of the child. That alone cannot
-tell parent and child apart when neither fails alone, so two observations say in which direction a pair goes:
+`child` depends on `parent` if nearly every failure of the parent came with one of the child. The direction comes from
+who fails alone (a child does, a parent hardly) and who failed first, as far as the cadence of checks shows.
 
-- who fails alone: a child also fails for reasons of its own, a parent hardly fails without its children;
-- who failed first, as far as the cadence of checks lets that be seen.
-
-A moment at which many targets failed says little about two of them, and counts for less. What another target explains
-(two children of one parent, a parent of the parent) is no pair of its own.
+A moment at which many failed counts less. What another target explains (a common parent, a grandparent) is no pair.
 """
 
 from __future__ import annotations
@@ -30,8 +26,6 @@ CAUTION = 0.5  # how much of what failures alone say is believed: a parent's fai
 
 
 class Pair(NamedTuple):
-    """`target` seems to depend on `parent`."""
-
     target: str
     parent: str
     support: int
@@ -42,7 +36,7 @@ class Pair(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """One failure of a target: what it counts, and how much later each other one failed then."""
+    """What one failure counts, and how much later each other target failed."""
 
     weight: float
     lags: Mapping[str, float]
@@ -52,7 +46,7 @@ Moments = Mapping[str, Sequence[Moment]]
 
 
 def candidates(failures: Mapping[str, Sequence[float]], span: float, together: float = TOGETHER_S) -> list[Pair]:
-    """`failures`: sorted times by target, over a span of seconds. The surest first."""
+    """`failures`: sorted times by target, over `span` seconds. The surest first."""
     often = {name: times for name, times in failures.items() if len(times) >= LEAST_SUPPORT}
     names = sorted(often, key=lambda name: (-len(often[name]), name))[:MOST_TARGETS]
     moments = _moments({name: often[name] for name in names}, together)
@@ -70,7 +64,7 @@ def candidates(failures: Mapping[str, Sequence[float]], span: float, together: f
 
 
 def _moments(failures: Mapping[str, Sequence[float]], together: float) -> dict[str, list[Moment]]:
-    """Each target's failures with what else failed then, in one sweep through time."""
+    """In one sweep through time."""
     ordered = sorted((time, name) for name, times in failures.items() for time in times)
     moments: dict[str, list[Moment]] = {name: [] for name in failures}
     begin = end = 0
@@ -96,7 +90,7 @@ def _meetings(moments: Moments) -> set[tuple[str, str]]:
 
 
 def _judge(child: str, parent: str, moments: Moments, span: float, together: float) -> Pair | None:
-    """The pair, where the child fails with nearly every failure of the parent, and more often than by chance."""
+    """The child must fail with nearly every failure of the parent, and more often than by chance."""
     joint = [moment for moment in moments[parent] if child in moment.lags]
     together_weight = sum(moment.weight for moment in joint)
     alone = sum(moment.weight for moment in moments[parent]) - together_weight
@@ -115,12 +109,12 @@ def _judge(child: str, parent: str, moments: Moments, span: float, together: flo
 
 
 def _first(lag: float) -> float:
-    """Whether the parent was first: 1, 0, or half where both failed at once."""
+    """1, 0, or half where both failed at once."""
     return 0.5 if lag == 0 else float(lag > 0)
 
 
 def _by_alone(joint: float, parent_alone: float, child_alone: float) -> float:
-    """Log odds of the direction from failures alone: few of the parent's are expected, any number of the child's."""
+    """Log odds: few failures alone are expected of the parent, any number of the child."""
 
     def fit(alone: float) -> float:
         return lgamma(joint + RARELY_ALONE) + lgamma(alone + 1) - lgamma(joint + RARELY_ALONE + alone + 1)
@@ -129,8 +123,7 @@ def _by_alone(joint: float, parent_alone: float, child_alone: float) -> float:
 
 
 def _by_order(first: float, joint: float) -> float:
-    """Log odds of the direction from how often the parent was first: that it is so more often than not, against less
-    often than not, when nothing is known beforehand."""
+    """Log odds that the parent is first more often than not, with no prior knowledge."""
     before, after = round(first), round(joint) - round(first)
     count = before + after + 1
     less = sum(comb(count, firsts) for firsts in range(before + 1, count + 1))
@@ -138,7 +131,7 @@ def _by_order(first: float, joint: float) -> float:
 
 
 def _unexplained(child: str, pairs: Mapping[str, Pair], moments: Moments) -> dict[str, Pair]:
-    """Without those parents whose failures reach the child only when another parent failed too."""
+    """Without parents whose failures reach the child only with another parent's."""
     return {
         parent: pair
         for parent, pair in pairs.items()
@@ -151,11 +144,11 @@ def _unexplained(child: str, pairs: Mapping[str, Pair], moments: Moments) -> dic
 
 
 def _explains(other: str, parent: str, child: str, moments: Moments) -> bool:
-    """Whether the child hardly fails when `parent` fails and `other` does not."""
+    """Whether the child hardly fails when `parent` fails without `other`."""
     without = [moment for moment in moments[parent] if other not in moment.lags]
     return len(without) >= 2 and sum(child in moment.lags for moment in without) < len(without) / 2
 
 
 def _is_indirect(pair: Pair, sure: Mapping[str, Mapping[str, Pair]]) -> bool:
-    """Whether the parent is a parent of another parent, which is reason enough."""
+    """A parent of another parent is reason enough."""
     return any(pair.parent in sure.get(other, {}) for other in sure[pair.target])

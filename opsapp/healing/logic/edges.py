@@ -1,7 +1,5 @@
-"""How sure it is that one target hangs on another, from what heals of the one did to the other (docs/adr/083).
-
-Its parent alone was healed: did the child come back with it? Pure. Must not: look at the world, take an edge out.
-"""
+"""How sure a dependency is, by what heals of the parent alone did to the child (docs/adr/083). Pure. Must not: look at
+the world, take an edge out."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ LEARNED, WRITTEN = 2.0, 3.0  # how sure an edge is before anything is known of i
 
 
 class EdgeBelief(NamedTuple):
-    """The log odds of an edge as they were at `at`, and how often its child came back or stayed down."""
+    """Log odds as at `at`, and how often the child came back or stayed down."""
 
     odds: float
     at: float
@@ -32,7 +30,7 @@ def fresh(learned: bool, now: float) -> EdgeBelief:
 
 
 def odds_at(belief: EdgeBelief, now: float, half_life_s: float) -> float:
-    """What was seen long ago weighs less: without news nobody knows any more."""
+    """Evidence fades."""
     return float(belief.odds * 0.5 ** (max(0.0, now - belief.at) / half_life_s))
 
 
@@ -41,7 +39,7 @@ def confidence(belief: EdgeBelief, now: float, half_life_s: float) -> float:
 
 
 def judged(belief: EdgeBelief, came_back: bool, alone: float | None, now: float, half_life_s: float) -> EdgeBelief:
-    """After a heal of the parent alone. `alone`: the share of the child's failures that end by themselves as fast."""
+    """`alone`: the share of the child's failures that end by themselves as fast."""
     by_chance = ALONE if alone is None else min(max(alone, LEAST_ALONE), MOST_ALONE)
     ratio = COMES_BACK / by_chance if came_back else (1 - COMES_BACK) / (1 - by_chance)
     odds = odds_at(belief, now, half_life_s) + math.log(ratio)

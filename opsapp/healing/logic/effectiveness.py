@@ -1,7 +1,6 @@
-"""How often an action has helped, with old outcomes weighing less; and whether that speaks against trying it again.
+"""How often an action has helped, old outcomes weighing less, and whether that speaks against trying it.
 
-A tally is kept for each (action, condition) on each host and for the fleet, and grows with each outcome: so a decision
-reads two of them, however long the history is.
+A tally for each (action, condition) on each host and for the fleet: a decision reads two, however long the history is.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from opsapp.healing.config import DAY, MOST_HOSTS, SkipSettings
 
 
 class OutcomeTally(NamedTuple):
-    """Stores from before the weights hold tuples of the first two: those outcomes have no time, and weigh nothing."""
+    """Older stores hold the first two alone: those outcomes weigh nothing."""
 
     verified: int = 0
     total: int = 0
@@ -28,12 +27,11 @@ NOTHING = OutcomeTally()
 
 
 def tried(tally: OutcomeTally, now: float) -> OutcomeTally:
-    """After an execution, whatever is known of it."""
+    """Whatever is known of it."""
     return tally._replace(tried_at=max(tally.tried_at, now))
 
 
 def counted(tally: OutcomeTally, verified: bool, host: str, now: float, skip: SkipSettings) -> OutcomeTally:
-    """With one more outcome."""
     aged = weighed(tally, now, skip)
     others = [other for other in tally.hosts if other[0] != host]
     return OutcomeTally(
@@ -53,7 +51,7 @@ class Weighed(NamedTuple):
 
 
 def weighed(tally: OutcomeTally, now: float, skip: SkipSettings) -> Weighed:
-    """What the outcomes weigh now: each half after `half_life_s`."""
+    """Each half after `half_life_s`."""
     left = _left(now - tally.at, skip)
     return Weighed(tally.weight_verified * left, tally.weight * left)
 
@@ -63,16 +61,13 @@ def _left(age: float, skip: SkipSettings) -> float:
 
 
 def enough(tally: OutcomeTally, now: float, skip: SkipSettings) -> bool:
-    """Whether these are outcomes enough to judge by, and on average no older than a half-life."""
+    """And on average no older than a half-life."""
     return tally.total >= skip.outcomes and weighed(tally, now, skip).total >= skip.outcomes / 2
 
 
 def against(host: OutcomeTally, fleet: OutcomeTally, now: float, skip: SkipSettings) -> str:
-    """What speaks against a step, in words with its numbers; "" when it may be tried.
-
-    The host is judged by its own outcomes, where there are enough of them; else by the fleet's, where enough hosts have
-    contributed. What has not been tried for `retry_s` is tried again.
-    """
+    """In words with its numbers; "" when it may be tried. The host's own outcomes judge where there are enough; else
+    the fleet's, of enough hosts."""
     if enough(host, now, skip):
         return _said(host, "on this host", now, skip)
     hosts = sum(_left(now - at, skip) >= 0.25 for _, at in fleet.hosts)

@@ -1,8 +1,5 @@
-"""What other systems send as events: Alertmanager's webhook (version 4), Grafana's, and the service's own form.
-
-Lives here: reading one event that is JSON already, and what is wrong with it by field. Must not: know whose event it
-is, or what it leads to.
-"""
+"""Events of other systems: Alertmanager's webhook (version 4), Grafana's, and the service's own form. Must not: know
+whose event it is, or what it leads to."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ STRING = f"must be a string of at most {LONGEST} characters"
 
 
 class SentEvent(NamedTuple):
-    """An event as it was sent, whatever its form. `fingerprint` is the sender's name for it."""
+    """`fingerprint`: the sender's name for it."""
 
     fingerprint: str
     status: str
@@ -47,14 +44,14 @@ class SentEvent(NamedTuple):
 
 
 class JudgedEvent(NamedTuple):
-    """What an entry of a body says; without an event, why it is none."""
+    """Without an event, why it is none."""
 
     event: SentEvent | None
     why: str = ""
 
 
 def of_alert(alert: Any) -> JudgedEvent:
-    """An alert of Alertmanager's or Grafana's webhook."""
+    """Of Alertmanager or Grafana."""
     if not isinstance(alert, dict):
         return JudgedEvent(None, NO_OBJECT)
     known = {key: alert.get(key) for key in ("status", "labels", "fingerprint", "values")}
@@ -66,7 +63,7 @@ def of_alert(alert: Any) -> JudgedEvent:
 
 
 def _told_by_alert(alert: JsonObject) -> JsonObject:
-    """What is for people, and the times. None of it is a reason to refuse an alert: what cannot be read is left out."""
+    """None of it is a reason to refuse: what cannot be read is left out."""
     given = alert.get("annotations")
     annotations = given if isinstance(given, dict) else {}
     links = [alert.get(name) for name in LINKS] + [annotations.get("runbook_url")]
@@ -80,7 +77,7 @@ def _told_by_alert(alert: JsonObject) -> JsonObject:
 
 
 def _words(text: Any) -> str:
-    """For people: cut where it is too long, and without what an address hides."""
+    """Cut, and without what an address hides."""
     return public_text(text[:LONGEST_TOLD]) if isinstance(text, str) else ""
 
 
@@ -90,7 +87,7 @@ def _links(given: Iterable[Any]) -> tuple[str, ...]:
 
 
 def moment(given: Any) -> float | None:
-    """A time as RFC 3339 or in seconds since 1970. The year 1 means that there is none, as Alertmanager says it."""
+    """RFC 3339, or seconds. The year 1 means none, as Alertmanager says it."""
     if isinstance(given, bool):
         return None
     if isinstance(given, (int, float)):
@@ -107,8 +104,8 @@ def moment(given: Any) -> float | None:
 
 
 def is_older(sent: SentEvent, known: SentEvent, told_s: float) -> bool:
-    """Whether a word was overtaken on its way by the one that is known, which came `told_s` seconds ago. A sender that
-    says later on that something fires is believed, whatever its times: what is over by mistake would be lost."""
+    """Whether the known word, which came `told_s` seconds ago, has overtaken it. A later "firing" is believed whatever
+    its times: what is over by mistake would be lost."""
     if sent.status == FIRING:
         if sent.starts_at is None or told_s >= LATE_S:
             return False
@@ -121,7 +118,6 @@ def is_older(sent: SentEvent, known: SentEvent, told_s: float) -> bool:
 
 
 def of_own(sent: Any) -> JudgedEvent:
-    """An event in the service's own form."""
     if not isinstance(sent, dict):
         return JudgedEvent(None, NO_OBJECT)
     wrong = {key[:100]: "is not known here" for key in sent if key not in OWN}
@@ -158,7 +154,7 @@ def _judged(event: SentEvent | None, wrong: Mapping[str, str]) -> JudgedEvent:
 
 
 def _event(sent: JsonObject, wrong: dict[str, str], *, of_alert: bool = False) -> SentEvent | None:
-    """The event, unless something is wrong with it. What may be missing may be null too."""
+    """What may be missing may be null."""
     if sent.get("status") not in (FIRING, RESOLVED):
         wrong["status"] = f"must be {FIRING} or {RESOLVED}"
     texts = {key: _text(sent, key, wrong) for key in ("id", "name", "severity", "target")}
@@ -197,7 +193,7 @@ def _labels(given: Any, wrong: dict[str, str]) -> dict[str, str]:
 
 
 def _values(given: Any, wrong: dict[str, str]) -> dict[str, float]:
-    """Grafana sends null for a query without a value, and no object at all for an alert without values."""
+    """Grafana sends null for a query without a value, and for an alert without values."""
     if given is None:
         return {}
     if not isinstance(given, dict) or len(given) > MOST_LABELS:
@@ -214,5 +210,5 @@ def _values(given: Any, wrong: dict[str, str]) -> dict[str, float]:
 
 
 def _fingerprint(labels: Mapping[str, str]) -> str:
-    """Of a sender that gives none: the labels are what tells two alerts apart."""
+    """Of a sender that gives none."""
     return hashlib.sha256(repr(sorted(labels.items())).encode()).hexdigest()[:16]

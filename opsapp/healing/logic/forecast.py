@@ -1,8 +1,5 @@
-"""Where a metric is heading: what is expected of each hour to come, how sure that is, when a threshold is met. Pure.
-
-The ways to continue a series are in candidates.py, which of them to believe is in backtest.py, and what no past can
-teach is in runaway.py and surge.py. Here they come together.
-"""
+"""Where a metric is heading, how sure that is, and when a threshold is met. Pure. Puts together candidates.py,
+backtest.py, runaway.py and surge.py."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ DAYS_BEYOND = (4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30)
 
 
 class FanPoint(NamedTuple):
-    """What is expected at a time; 95 of 100 outcomes between `low` and `high`, half of them between the inner two."""
+    """95 of 100 outcomes lie between `low` and `high`, half of them between the inner two."""
 
     at: float
     expected: float
@@ -37,8 +34,8 @@ class FanPoint(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """`hits_at`: when the threshold is met, None if it is not heading there; `low` and `high`: 95 of 100 times between
-    them, `high` None: perhaps never. `sudden`: by a rise as there was none before."""
+    """`hits_at` None: not heading there. 95 of 100 times it is between `low` and `high`; `high` None: perhaps never.
+    `sudden`: a rise as never before."""
 
     now: float
     threshold: float
@@ -56,11 +53,11 @@ class Forecast(NamedTuple):
 
     @property
     def met(self) -> tuple[float, ...]:
-        """When what is expected and each edge of the fan meet the threshold: what words say, a picture has to show."""
+        """What words say, a picture has to show."""
         return tuple(at for at in (self.hits_at, self.low, self.high, self.likely_by) if at is not None)
 
     def point(self, at: float) -> FanPoint:
-        """The fan at this time, between its points."""
+        """Between the fan's points."""
         after = bisect_right(self.fan, at, key=lambda known: known.at)
         if after in (0, len(self.fan)):
             return self.fan[max(0, after - 1)]
@@ -69,7 +66,7 @@ class Forecast(NamedTuple):
         return FanPoint(*(before + share * (later - before) for before, later in zip(left, right, strict=True)))
 
     def within(self, seconds: float, now: float) -> bool:
-        """Whether it is known well enough that the threshold is met so soon."""
+        """Whether that is known well enough."""
         if self.hits_at is None or self.hits_at - now > seconds or self.now >= self.threshold:
             return False
         if self.likely_by is None or self.likely_by - now > 2 * seconds:
@@ -80,7 +77,7 @@ class Forecast(NamedTuple):
 def forecast(
     past: Sequence[float], card: Card, threshold: float, now: float, end: float, minutes: Minutes | None = None
 ) -> Forecast:
-    """`past` by the hour without gaps, up to `end`; `now` is the last reading; `minutes`: the newest points."""
+    """`past` by the hour without gaps, up to `end`; `now`: the last reading; `minutes`: the newest points."""
     rising = runaway(past, card.steepest)
     if rising is None and minutes is not None and now < threshold:
         rising = surge(minutes, past, card.steepest, threshold, end)
@@ -113,7 +110,7 @@ def forecast(
 
 
 def _straight(past: Sequence[float], card: Card, rising: Runaway, end: float) -> tuple[FanPoint, ...]:
-    """On with the line. How far off it may be grows with the hours; and what was never sure is none the surer."""
+    """The error grows with the hours."""
 
     def at(hours: int) -> FanPoint:
         base = usual(past, len(past) + hours - 1, rising.period)
@@ -133,7 +130,7 @@ def _straight(past: Sequence[float], card: Card, rising: Runaway, end: float) ->
 
 
 def seen_at(forecast: Forecast, at: float) -> Forecast:
-    """As of this time: what is reached already is reached now, and nothing is foretold of the past."""
+    """Nothing is foretold of the past."""
     if forecast.now >= forecast.threshold:
         return forecast._replace(hits_at=at, low=at, high=at, likely_by=at)
     hits_at, low, high, likely_by = (
@@ -144,7 +141,7 @@ def seen_at(forecast: Forecast, at: float) -> Forecast:
 
 
 def at_hour(widths: Sequence[float], hours: int) -> float:
-    """Between the hours that were tried; beyond, as much wider as a random walk's."""
+    """Between what was tried; beyond, as a random walk's."""
     if hours >= AHEAD[-1]:
         return widths[-1] * math.sqrt(hours / AHEAD[-1])
     place = bisect_right(AHEAD, hours) - 1
@@ -185,7 +182,6 @@ def _beyond(fan: list[FanPoint]) -> Iterator[FanPoint]:
 
 
 def _meets(fan: Sequence[FanPoint], threshold: float, edge: str) -> float | None:
-    """When this edge of the fan reaches the threshold first."""
     first = fan[0]
     if getattr(first, edge) >= threshold:
         return first.at

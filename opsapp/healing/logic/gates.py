@@ -1,8 +1,5 @@
-"""What a case met on its way, typed: each line that the stages wrote about it is a gate of one of the six stages.
-
-The stages write lines, and every version has stored them; so a case of an older version is read here too. Must not:
-decide anything, read the store.
-"""
+"""The lines that stages wrote about a case, as typed gates of the six stages. Lines of every version are read. Must
+not: decide anything, read the store."""
 
 from __future__ import annotations
 
@@ -22,8 +19,7 @@ VERIFIED = ("verified", "failed", "inconclusive", "rolled_back")
 
 @dataclass(frozen=True)
 class CaseGate:
-    """One gate. `gate` is a stable word; `subject` is the action, phase or person that it is about; `detail` is its
-    figure or reason as the stage said it. `command_id` leads to what a host was asked."""
+    """`gate`: a stable word; `subject`: its action, phase or person; `detail`: its figure or reason."""
 
     stage: Annotated[str, Choice(*STAGES)]
     gate: str
@@ -35,8 +31,7 @@ class CaseGate:
 
 
 class LinePattern(NamedTuple):
-    """What the lines of a gate look like: the groups of the pattern are fields of the gate. `results`: by the group
-    `of`, for which else it is `result`; a stage may depend on what the gate is called in the line."""
+    """Groups of the pattern are fields of the gate. `results`: by the group `of`; else `result`."""
 
     pattern: re.Pattern[str]
     stage: str
@@ -63,7 +58,6 @@ class LinePattern(NamedTuple):
 
 
 def gates(why: Iterable[str]) -> list[CaseGate]:
-    """The gates in the order in which the case met them."""
     met: list[CaseGate] = []
     for line in why:
         stage = met[-1].stage if met else "correlation"

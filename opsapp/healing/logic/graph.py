@@ -1,4 +1,4 @@
-"""Dependencies between targets: the graph, its mistakes, root causes. Arrival order plays no part anywhere here."""
+"""Dependencies between targets: the graph, its mistakes, root causes. The order of arrival plays no part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAD_TYPE = f"bad type: must be one of {', '.join(TYPES)}"
 
 @dataclass(frozen=True)
 class Dependency:
-    """What people say of a target: an entry of a list of dependencies."""
+    """As people declare it."""
 
     target: Annotated[str, Text(1, 1000)]
     type: Annotated[str, Choice(*TYPES)] = "service"
@@ -34,8 +34,6 @@ class GraphNode(Dependency):
 
 @dataclass(frozen=True)
 class GraphMistake:
-    """What is wrong with a declared target, as the API says it."""
-
     target: str
     error: str
 
@@ -45,13 +43,13 @@ def nobody(_: str) -> bool:
 
 
 def own_host(target: str) -> str:
-    """The host that a part of a host is on; "" of anything else."""
+    """Of a part of a host; "" of anything else."""
     host, slash, _ = target.partition("/")
     return host if slash else ""
 
 
 class Graph:
-    """Targets and what they depend on. `hostname/NAME` depends on its host without a declaration."""
+    """`hostname/NAME` depends on its host without a declaration."""
 
     def __init__(self, nodes: Iterable[GraphNode] = ()) -> None:
         self.nodes = {node.target: node for node in nodes}
@@ -63,9 +61,8 @@ class Graph:
         return (*named, host) if host and host not in named else named
 
     def ancestors(self, target: str, well: Callable[[str], bool] = nobody) -> dict[str, tuple[str, ...]]:
-        """Everything that `target` depends on, nearest first, each with the path that leads there. What is `well` is
-        left out, and what lies behind it too: a failure does not pass through it. It does pass through a host to what
-        runs there: that the host is well says nothing of what lies between that and, say, its storage."""
+        """Nearest first, each with its path. A failure does not pass through what is `well`, but for a part's own host:
+        that says nothing of what lies between it and, say, its storage."""
         paths: dict[str, tuple[str, ...]] = {}
         queue: list[tuple[str, tuple[str, ...]]] = [(parent, (target, parent)) for parent in self.parents(target)]
         while queue:
@@ -77,12 +74,12 @@ class Graph:
         return paths
 
     def declared_above(self, target: str, well: Callable[[str], bool] = nobody) -> list[str]:
-        """What it depends on by declaration, nearest first, as far as a failure would pass."""
+        """As far as a failure would pass, nearest first."""
         return [name for name in self.ancestors(target, well) if name in self.nodes]
 
     @cached_property
     def _children(self) -> dict[str, list[str]]:
-        """What depends on each, of what is declared. A graph never changes."""
+        """A graph never changes."""
         children: dict[str, list[str]] = {}
         for name in self.nodes:
             for parent in self.parents(name):
@@ -93,7 +90,7 @@ class Graph:
         return children
 
     def hanging_on(self, targets: Collection[str]) -> list[str]:
-        """The declared targets that depend on one of these, nearest first; through what is on a host too."""
+        """Declared ones, nearest first; through what is on a host too."""
         children = self._children
         reached = dict.fromkeys(targets)
         queue = list(reached)
@@ -104,8 +101,7 @@ class Graph:
         return [name for name in reached if name in self.nodes and name not in targets]
 
     def site(self, target: str) -> str | None:
-        """Its own site, which for what is on a host is the host's, else that of the external target that it depends on
-        (through others too)."""
+        """Its own (or its host's), else that of the external target above it."""
         own = (target, target.partition("/")[0])
         for name in (*own, *self.ancestors(target)):
             node = self.nodes.get(name)
@@ -119,7 +115,7 @@ class Graph:
     def suppressor(
         self, target: str, failing: Collection[str], well: Callable[[str], bool] = nobody
     ) -> tuple[str, str] | None:
-        """(root cause, why) if something that `target` depends on, or its whole site, has failed."""
+        """(root cause, why) where something above it, or its whole site, has failed."""
         if target not in self.nodes and "/" not in target:
             return None  # as most targets: nothing stands in the graph that they could depend on
         paths = {
@@ -139,7 +135,7 @@ class Graph:
 
     @cached_property
     def _externals(self) -> dict[str, list[str]]:
-        """The external targets of each site, in order: thousands of its targets may fail at once."""
+        """By site: thousands of its targets may fail at once."""
         externals: dict[str, list[str]] = {}
         for name in sorted(filter(self.is_external, self.nodes)):
             site = self.site(name)
@@ -148,8 +144,7 @@ class Graph:
         return externals
 
     def root_of(self, paths: Mapping[str, tuple[str, ...]]) -> str:
-        """Of failed targets the one that none of the others stands above; of several the farthest. In a cycle each
-        stands above all others: then the farthest of all."""
+        """The one that none of the others stands above; of several, or in a cycle, the farthest."""
         roots = [name for name in paths if paths.keys().isdisjoint(self.ancestors(name))]
         return max(roots or paths, key=lambda name: (len(paths[name]), name))
 
@@ -158,7 +153,7 @@ class Graph:
 
 
 def mistakes(entries: Iterable[Dependency], known: Collection[str] | None = None) -> list[GraphMistake]:
-    """The mistakes in a list of dependency entries; `known` are targets that exist outside of the list."""
+    """`known`: targets outside of the list."""
     errors: list[GraphMistake] = []
     graph: dict[str, tuple[str, ...]] = {}
     for entry in entries:
@@ -183,8 +178,8 @@ def _in_words(cycle: tuple[str, ...]) -> str:
 
 
 def _cycles(graph: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """A cycle for each dependency that closes one, each once, from its smallest name on. Without recursion, for a chain
-    may be long; a graph that closes thousands is not searched to its end by who needs only some of them."""
+    """Each once, from its smallest name on. Without recursion, for a chain may be long; lazily, for there may be
+    thousands."""
     told: set[tuple[str, ...]] = set()
     done: set[str] = set()
     for start in sorted(graph):

@@ -1,8 +1,7 @@
 """The morning letter in words, and the day for which one is due. Pure.
 
-A day has one letter: it is due from its hour on, and stays due until the next day's hour, so that a restart delays it
-and skips none. A day that was handled is not due again, whatever the clock does; what a clock had handled that was
-wrong by days counts for nothing.
+A day's letter is due from its hour to the next day's hour: a restart delays it and skips none. A handled day is not due
+again whatever the clock does, but for a clock that was wrong by days.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class HandledDay(NamedTuple):
 
 
 def latest(at: str, zone: str, now: float) -> tuple[str, float]:
-    """The last day whose hour has come, and when that was."""
+    """The last day whose hour has come, and when."""
     today = datetime.fromtimestamp(now, ZoneInfo(zone)).date()
     hour = time.fromisoformat(at)
     days = (today, today - timedelta(days=1), today - timedelta(days=2))
@@ -51,7 +50,7 @@ def handle(handled: Iterable[HandledDay], day: str, now: float) -> tuple[Handled
 
 
 class CaseEnd(NamedTuple):
-    """How one case ended. `action`: what was done last."""
+    """`action`: what was done last."""
 
     rule_id: str
     target: str
@@ -61,7 +60,7 @@ class CaseEnd(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Minutes of outage, with the plain range of each rule added up; of `cases` healed ones, of others nobody knows."""
+    """Of `cases` healed ones; of others nobody knows."""
 
     minutes: float = 0.0
     low: float = 0.0
@@ -70,14 +69,12 @@ class Saved(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What somebody has to see to, and where."""
-
     words: str
     address: str | None = None
 
 
 class Night(NamedTuple):
-    """All that a letter tells of. `more`: so many entries were not read, because they are too many."""
+    """`more`: entries too many to be read."""
 
     since: float
     until: float
@@ -106,7 +103,7 @@ def title(night: Night) -> str:
 
 
 def body(night: Night, zone: str, address: str | None) -> str:
-    """All but its last lines, which `foot` has."""
+    """All but its last lines (`foot`)."""
     lines = [f"From {clock(night.since, zone)} to {clock(night.until, zone)}."]
     if night.healed:
         lines += ["", f"Healed: {_cases(len(night.healed))}.", *_grouped(night.healed, _done), _saved(night)]
@@ -160,7 +157,7 @@ def _words(name: str) -> str:
 
 
 def _grouped(ends: Sequence[CaseEnd], said: Callable[[CaseEnd], str]) -> Iterator[str]:
-    """A line for all of which the same is said, the most frequent first."""
+    """A line for all of which the same is said."""
     counts = Counter(map(said, ends))
     for words, count in counts.most_common(MOST_LINES):
         names = list(dict.fromkeys(end.target for end in ends if said(end) == words))

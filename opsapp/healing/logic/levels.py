@@ -1,8 +1,13 @@
-"""Trust levels and risk classes, and what the two together allow."""
+"""Trust levels and risk classes, and what they allow together."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from opsapp.wire.kinds import Choice
+
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
+Level = Annotated[str, Choice(*LEVELS)]
 SEVERITIES = ("info", "warning", "error", "critical")
 RISKS = ("low", "medium", "high")
 PREDICTIVE_SOURCES = ("prediction", "anomaly")
@@ -38,7 +43,7 @@ def one_above(level: str) -> str | None:
 
 
 def behaviour(level: str, risk: str) -> str:
-    """observe, simulate, notify, request_approval or execute: the stricter of level and risk wins."""
+    """The stricter of level and risk wins."""
     does = BEHAVIOUR[level]
     return "request_approval" if does == "execute" and risk == "high" else does
 

@@ -27,7 +27,7 @@ VERDICTS = ("helps", "unknown", "no_effect", "harms")
 
 
 class Arm(NamedTuple):
-    """Trials of one kind, and how many of them recovered within the window."""
+    """And how many recovered within the window."""
 
     n: int = 0
     recovered: int = 0
@@ -37,12 +37,12 @@ class Arm(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """What is to be expected of the next one."""
+        """To be expected of the next one."""
         return (self.recovered + 0.5) / (self.n + 1)
 
 
 class Draw(NamedTuple):
-    """What was committed before a trial's window began."""
+    """Committed before a trial's window began."""
 
     share: float  # the chance of being left alone
     guess: float
@@ -50,15 +50,14 @@ class Draw(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Of the hosts of a wave, and of those that waited meanwhile: what share was known to be well at its moment."""
+    """Known to be well at the wave's moment."""
 
     treated: float
     alone: float
 
 
 class WaveSums(NamedTuple):
-    """Waves that were trials, and the sums of their shares. They are no part of the arms: a wave's moment is not the
-    window of a coin."""
+    """No part of the arms: a wave's moment is not a coin's window."""
 
     n: int = 0
     treated: float = 0.0
@@ -69,11 +68,9 @@ class WaveSums(NamedTuple):
 
 
 class Bets(NamedTuple):
-    """How the bets stand. `above` and `below`: for each of STEPS and STAKES the wealth of whoever bets that the lift is
-    more, or less. `low` and `high`: between what it is. `last`: the last trials; of a coin 2 for treated and 1
-    for recovered, of a wave its shares. `needless`: for each stake the wealth of those who bet, from any moment on,
-    that more than before recover by themselves. `hours`, `wave_hours`: what those that were left alone have shown, and
-    those that waited for a wave, by the hour of the day."""
+    """`above`, `below`: wealth for each of STEPS and STAKES. `last`: of a coin 2 for treated and 1 for recovered, of a
+    wave its shares. `needless`: wealth of bets that more than before recover by themselves. `hours`, `wave_hours`: what
+    those left alone, and those that waited, have shown."""
 
     above: tuple[float, ...] = betting.EQUAL
     below: tuple[float, ...] = betting.EQUAL
@@ -95,18 +92,17 @@ class Bets(NamedTuple):
         )
 
     def left_alone(self, hour: int, recovered: bool) -> Bets:
-        """One more, at this hour of the day."""
         usual, hours = self.hours.usual(hour, COINS), self.hours.added(hour, recovered)
         return self._replace(needless=bet_on_needless(self.needless, usual, recovered), hours=hours)
 
     def waited(self, hour: int, alone: float) -> Bets:
-        """One wave more. It is asked of waves by what waves have shown."""
+        """Waves are compared with waves."""
         usual, hours = self.wave_hours.usual(hour, WAVES), self.wave_hours.added(hour, alone)
         return self._replace(needless=bet_on_needless(self.needless, usual, alone, OFTEN), wave_hours=hours)
 
 
 class Trials(NamedTuple):
-    """All trials of a rule."""
+    """Of one rule."""
 
     treated: Arm = Arm()
     control: Arm = Arm()
@@ -117,8 +113,8 @@ class Trials(NamedTuple):
         return (1 - share) * self.control.rate + share * self.treated.rate
 
     def added(self, draw: Draw, recovered: bool, hour: int | None = None) -> Trials:
-        """With one more, in the order of their coins. `hour`: of the day, when its coin fell. A coin of an older
-        version has none, and does not say whether more than before recover by themselves."""
+        """In the order of their coins. `hour`: when its coin fell; a coin of an older version has none, and no say
+        about needlessness."""
         gain = betting.of_coin(draw.share, draw.guess, draw.treated, recovered)
         bets = self.bets.betted(gain, 2 * draw.treated + recovered)
         if draw.treated:
@@ -127,14 +123,13 @@ class Trials(NamedTuple):
         return self._replace(control=self.control.added(recovered), bets=bets)
 
     def compared(self, shares: Shares, hour: int | None = None) -> Trials:
-        """With a wave."""
         bets = self.bets.betted(betting.Gain(shares.treated - shares.alone, -1.0, 1.0), shares)
         bets = bets if hour is None else bets.waited(hour, shares.alone)
         return self._replace(bets=bets, waves=self.waves.added(shares))
 
     @property
     def lift(self) -> float | None:
-        """The difference that was seen."""
+        """As it was seen."""
         treated, control = self.treated.n + self.waves.n, self.control.n + self.waves.n
         if not treated or not control:
             return None
@@ -151,13 +146,13 @@ class Trials(NamedTuple):
 
     @property
     def needless(self) -> float:
-        """What those have won who bet that more recover by themselves than used to."""
+        """Wealth of bets that more recover by themselves."""
         return won(self.bets.needless)
 
     @property
     def usual(self) -> tuple[float, float] | None:
-        """A plain range of the lift in the last trials: of ten such ranges eight hold the truth. One good and one bad
-        trial are added to each arm (Agresti and Caffo), without which few trials look surer than they are."""
+        """A plain range; eight of ten hold the truth. One good and one bad trial are added to each arm (Agresti and
+        Caffo): few trials would look too sure."""
         waves = [seen for seen in self.bets.last if isinstance(seen, Shares)]
         coins = [seen for seen in self.bets.last if isinstance(seen, int)]
         treated = [seen & 1 for seen in coins if seen & 2] + [wave.treated for wave in waves]

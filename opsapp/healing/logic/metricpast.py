@@ -1,8 +1,5 @@
-"""What is remembered of one metric of one host: 28 days by the hour, in under three kilobytes.
-
-Pure, and of fixed size whatever comes in. Here is only what was; seasons, forecasts and anomalies are read from it by
-others. An hour's time is its middle.
-"""
+"""One metric of one host: 28 days by the hour, in under three kilobytes. Pure, of fixed size. An hour's time is its
+middle."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ NAN = math.nan
 
 
 class MetricPast:
-    """`hour` is the number of the newest hour, counted from the epoch. It is under way: its mean is that of what came
-    so far. Hours in which nothing came are NaN."""
+    """`hour`: the newest, counted from the epoch; its mean is of what came so far. Empty hours are NaN."""
 
     __slots__ = ("count", "first", "hour", "means")
 
@@ -29,7 +25,7 @@ class MetricPast:
         self.count = 0  # readings in the newest
 
     def take(self, at: float, mean: float, readings: int = 1) -> None:
-        """What was measured around `at`. What belongs to an hour that is over comes too late."""
+        """What belongs to an hour that is over comes too late."""
         hour = int(at // HOUR)
         if hour < self.hour:
             return
@@ -41,7 +37,7 @@ class MetricPast:
         self.means[place] = (before + mean * readings) / self.count
 
     def correct(self, at: float, mean: float, readings: int) -> None:
-        """All that is known of the hour around `at`, in place of what was known before: history may come late."""
+        """All of that hour, in place of what was known: history may come late."""
         hour = int(at // HOUR)
         if hour > self.hour:
             self._open(hour)
@@ -56,15 +52,15 @@ class MetricPast:
             self.count = readings
 
     def mean(self, hour: int) -> float:
-        """NaN of an hour that is not known."""
+        """NaN of an unknown hour."""
         return self.means[hour % HOURS] if self.hour - HOURS < hour <= self.hour else NAN
 
     def hours(self) -> list[float]:
-        """The means of all hours that are over, from the oldest known to the one before the newest."""
+        """Of hours that are over, from the oldest known."""
         return [self.means[hour % HOURS] for hour in range(self.first, self.hour)]
 
     def usual(self, hour: int, period: int, most: int) -> float:
-        """The median of the same hour of so many periods before; NaN if none is known."""
+        """The median of that hour in so many periods before, or NaN."""
         before = (self.mean(hour - at * period) for at in range(1, most + 1))
         known = [value for value in before if not isnan(value)]
         return median(known) if known else NAN

@@ -1,4 +1,4 @@
-"""The time that a moment's page is about, read of what was asked for. Pure."""
+"""The time that a moment's page is about, as asked for. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AGO = re.compile(r"-(\d{1,5}[mhd])")
 
 
 class AskedSpan(NamedTuple):
-    """`at` lies in it; `live` ones end now."""
+    """`live` ones end now."""
 
     since: int
     until: int
@@ -29,7 +29,7 @@ class AskedSpan(NamedTuple):
 
 def span_asked(since: str | None, until: str | None, at: str | None, usual: tuple[float, float, float],
                now: float) -> AskedSpan:  # fmt: skip
-    """From the texts of an address. `usual`: since, until and at where nothing is asked for."""
+    """`usual`: since, until and at where nothing is asked for."""
     wrong: dict[str, str] = {}
     given = [_read(name, text, now, wrong) for name, text in (("from", since), ("to", until), ("at", at))]
     if wrong:
@@ -54,13 +54,13 @@ def span_asked(since: str | None, until: str | None, at: str | None, usual: tupl
 
 
 def address(since: float, until: float, at: float) -> str:
-    """The query that leads to a time, to the second."""
+    """The query, to the second."""
     times = (datetime.fromtimestamp(told, timezone.utc) for told in (since, until, at))
     return "?from={:%Y-%m-%dT%H:%M:%SZ}&to={:%Y-%m-%dT%H:%M:%SZ}&at={:%Y-%m-%dT%H:%M:%SZ}".format(*times)
 
 
 def _read(name: str, text: str | None, now: float, wrong: dict[str, str]) -> float | None:
-    """A time in UTC, or so long ago."""
+    """In UTC, or so long ago."""
     if not text:
         return None
     ago = _AGO.fullmatch(text)

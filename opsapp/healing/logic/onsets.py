@@ -1,7 +1,7 @@
-"""Whether recorded alerts would have fired under another `for` and `cooldown_s`: what replay asks.
+"""Whether recorded alerts would have fired under another `for` and `cooldown_s`. Pure.
 
-Pure. Alerts of one rule on one target belong to onsets: the condition became true, fired after `for`, and again each
-time the cooldown was over while it still held. Of an onset is known from when and until when it held at least.
+Alerts of one rule on one target belong to onsets: the condition became true, fired after `for`, and again after each
+cooldown while it held.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ EARLY_S = 1.0  # times in the ledger are whole seconds
 
 
 class Timing(NamedTuple):
-    """A rule's `for` and `cooldown_s`."""
+    """`for` and `cooldown_s`."""
 
     hold: float
     cooldown: float
 
 
 class Fired(NamedTuple):
-    """A recorded alert."""
-
     at: float
     until: float  # the condition held until then at least
     over: bool = False  # the condition was known false before the next alert
@@ -30,8 +28,7 @@ class Fired(NamedTuple):
 
 
 def still_fire(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[bool]:
-    """Whether each of these alerts of one rule on one target, in the order of time, would have fired under `after`;
-    they fired under `before`."""
+    """Of one rule on one target, in the order of time."""
     fires = [False] * len(alerts)
     for onset in _onsets(alerts, before):
         for at in _of_onset([alerts[number] for number in onset], before, after):
@@ -50,14 +47,13 @@ def _onsets(alerts: Sequence[Fired], before: Timing) -> list[list[int]]:
 
 
 def _same_onset(last: Fired, alert: Fired, before: Timing) -> bool:
-    """The same onset fires again when its cooldown is over; before that only a new one does."""
+    """Before the cooldown is over only a new onset fires."""
     rest = min(before.cooldown, last.cooldown_most)
     return not last.over and rest - EARLY_S <= alert.at - last.at <= rest + SLACK_S
 
 
 def _of_onset(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[int]:
-    """Which of an onset's alerts would have fired. The first that comes once the condition has held for long enough;
-    where none comes any more, the last stands for it."""
+    """The first that comes once the condition has held long enough; where none comes, the last stands for it."""
     due = alerts[0].at - before.hold + after.hold
     if after.hold > before.hold and max(alert.until for alert in alerts) < due:
         return []

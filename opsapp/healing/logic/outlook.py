@@ -1,4 +1,4 @@
-"""What is kept of one metric of one host between two looks: its past, its detector, and what back-tests said. Pure."""
+"""What is kept of one metric of one host between two looks. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CARD_OLDEST_H = 72  # while a sudden rise lasts, it teaches nothing
 
 
 class MetricOutlook:
-    """A few kilobytes, however long it is fed. `salt` spreads the back-tests of many metrics over the hours."""
+    """Of fixed size. `salt` spreads back-tests over the hours."""
 
     __slots__ = ("card", "detector", "due", "minutes", "oldest", "past", "salt", "sudden", "threshold")
 
@@ -29,14 +29,14 @@ class MetricOutlook:
         self.threshold: float | None = None
 
     def take(self, at: float, mean: float, readings: int = 1, bound: float = STRANGE) -> Judgement:
-        """What was measured around `at`, in the order of time. `bound`: how rare it is when people are told."""
+        """In the order of time. `bound`: how rare before people are told."""
         verdict = self.detector.watch(self.past, at, mean, bound)
         self.past.take(at, mean, readings)
         self.minutes.take(at, mean)
         return verdict
 
     def look(self, threshold: float, now: float) -> Forecast | None:
-        """Where it is heading, `now` being the last reading; None while too little is known."""
+        """`now`: the last reading. None while too little is known."""
         hours = self.past.hours()
         known = [value for value in hours if not isnan(value)]
         if not known:

@@ -1,7 +1,4 @@
-"""Problems: what is healed again and again has a cause that no heal takes away.
-
-Pure: what is known of one. Must not: say who is told.
-"""
+"""What is healed again and again has a cause that no heal takes away. Pure. Must not: say who is told."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ KEPT = 200  # heals of one rule and target that are remembered
 
 
 class Recurrence(NamedTuple):
-    """When a rule healed a target lately, and when it has last found it."""
+    """When a rule healed a target lately, and last found it."""
 
     heals: tuple[float, ...] = ()
     seen_at: float = 0.0
@@ -24,12 +21,11 @@ class Recurrence(NamedTuple):
         return self._replace(seen_at=max(at, self.seen_at))
 
     def since(self, at: float) -> int:
-        """How many heals there were from then on."""
         return sum(heal > at for heal in self.heals)
 
 
 class ProblemFacts(NamedTuple):
-    """One problem. `due` past, its rule asks people before it acts on this target."""
+    """Past `due`, its rule asks people before it acts."""
 
     rule_id: str
     target: str

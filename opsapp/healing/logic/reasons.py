@@ -1,4 +1,4 @@
-"""Why a case ended as it did, for people: the stable words of the service, and what they mean."""
+"""Why a case ended, for people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REASONS = {
 
 
 def reason(text: str) -> str:
-    """A reason of the service for people; what follows a stable word explains it."""
+    """What follows a stable word explains it."""
     known = [word for word in REASONS if text == word or text.startswith((word + ":", word + ";"))]
     if not known:
         return text.replace("_", " ") if " " not in text else text

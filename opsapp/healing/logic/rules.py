@@ -1,4 +1,4 @@
-"""What rules and their conditions name: targets, parts of hosts, whom a scope has in it."""
+"""What rules and conditions name: targets, parts of hosts, scopes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from opsapp.wire.readings import split
 
 
 def target_of(hostname: str, condition: Condition) -> str:
-    """`hostname`, or `hostname/NAME` for a condition about exactly one service, container or mount."""
+    """`hostname/NAME` where the condition is about exactly one service, container or mount."""
     subject = condition.subject
     return hostname if subject is None else f"{hostname}/{subject.name}"
 
 
 @lru_cache(maxsize=4096)
 def told_of(text: str) -> tuple[str, ...]:
-    """A condition as it is written down, and as a rule about every such thing says it: outcomes count for both."""
+    """As written, and as a rule about every such thing says it: outcomes count for both."""
     try:
         condition = parse(without_event(text))
     except ConditionError:
@@ -36,8 +36,7 @@ def told_of(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def readings_of(text: str) -> frozenset[str]:
-    """What a condition is about, whatever its thresholds and the things it names: `disk.percent`. What only others
-    tell is what they call it: the condition itself."""
+    """Without thresholds and names: `disk.percent`. What only others tell is the condition itself."""
     condition = parse(without_event(text))
     if condition.only_told:
         return frozenset((text,))
@@ -45,18 +44,17 @@ def readings_of(text: str) -> frozenset[str]:
 
 
 def names_of(target: str) -> tuple[str, ...]:
-    """A target and the host that it is on: what filters and windows match."""
+    """With its host: what filters and windows match."""
     host, slash, _ = target.partition("/")
     return (target, host) if slash else (target,)
 
 
 def part_of(target: str) -> str | None:
-    """The NAME of `hostname/NAME`. A mount keeps its own slash."""
+    """A mount keeps its own slash."""
     _, slash, name = target.partition("/")
     return name if slash else None
 
 
 def in_scope(names: Iterable[str], tags: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Whether an agent or monitor known by `names` and `tags` is among a rule's targets."""
     known = {*names, *(f"tag:{tag}" for tag in tags)}
     return not known.isdisjoint(wanted)

@@ -1,8 +1,7 @@
-"""A rise as there was none before, and where it leads: what no past can teach. Pure.
+"""A rise as there was none before, and where it leads. Pure.
 
-It is searched in the newest 3 to 24 hours of an hourly series, after its daily or weekly pattern is taken out (its
-calmest `Baseline`). It must be steeper than every slope before, must not be a step, and must lie close to a line. It
-must show with either pattern taken out.
+It is searched in the newest 3 to 24 hours, without the daily or weekly pattern: steeper than every slope before, no
+step, close to a line, with either pattern taken out.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ PERIODS = (0, DAY_H, WEEK_H)
 
 
 class Runaway(NamedTuple):
-    """`level` at the middle of the newest hour, above what is usual; `slope` by the hour, between `low` and `high` in
-    95 of 100. `period`: what is usual is that of the day, of the week, or (0) nothing."""
+    """`level` above what is usual; `slope` by the hour, in 95 of 100 between `low` and `high`. `period` 0: nothing is
+    usual."""
 
     level: float
     slope: float
@@ -48,8 +47,8 @@ class Runaway(NamedTuple):
 
 
 class Steepest(NamedTuple):
-    """`rises`: how much it rose at most within each window, in what is left without the period; `two_hours`: the same
-    within two hours, steps too; `noise`: how far apart its hours are, as a standard deviation."""
+    """`rises`: the most within each window, without the period; `two_hours`: steps included; `noise`: standard
+    deviation between hours."""
 
     period: int
     rises: tuple[float, ...]
@@ -58,7 +57,7 @@ class Steepest(NamedTuple):
 
 
 def usual(past: Sequence[float], at: int, period: int) -> float:
-    """What hour `at` of the past (or soon after it) would be, by the periods before."""
+    """Hour `at` (or soon after the past) by the periods before."""
     if not period:
         return 0.0
     at -= period * max(1, math.ceil((at - len(past) + 1) / period))
@@ -67,7 +66,7 @@ def usual(past: Sequence[float], at: int, period: int) -> float:
 
 
 def without(past: Sequence[float], period: int, begin: int) -> list[float]:
-    """What is left of it from hour `begin` on."""
+    """From hour `begin` on."""
     return [past[at] - usual(past, at, period) for at in range(begin, len(past))]
 
 
@@ -85,8 +84,8 @@ def _unrest(past: Sequence[float], period: int) -> float:
 
 
 class Rises:
-    """For each window, what a rise within it has to exceed, up to each hour of the past: the steepest slope so far (no
-    step), and twice what it hardly ever rises, apart from steps."""
+    """What a rise within each window has to exceed, up to each hour: the steepest slope so far, and twice what it
+    hardly ever rises; steps left out."""
 
     def __init__(self, past: Sequence[float]) -> None:
         self.period = calmest(past)
@@ -111,7 +110,7 @@ class Rises:
             self.found.append(list(accumulate(slopes, max, initial=often)))
 
     def before(self, hours: int) -> Steepest | None:
-        """As it was known when the past was so long, without the newest; None if that was too little."""
+        """Known then, without the newest; None: too little."""
         if hours < LEAST_H + self.period:
             return None
         rises = (known[max(0, hours - RECENT_H - window)] for window, known in zip(WINDOWS, self.found, strict=True))
@@ -119,7 +118,7 @@ class Rises:
 
 
 def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
-    """Seen an hour ago too: chance does not last."""
+    """It must have been seen an hour ago too: chance does not last."""
     if before is None:
         return None
     if len(past) < YOUNG_H and past[-1] < max(turns(past), default=-math.inf):
@@ -130,7 +129,7 @@ def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
 
 
 def turns(past: Sequence[float], least: float = 0.0) -> list[float]:
-    """The levels of the last week from which it has come down, by more than `least`; newest first."""
+    """Levels of the last week from which it came down by more than `least`; newest first."""
     peaks, peak, lowest = [], -math.inf, math.inf
     for value in reversed(past[-WEEK_H:]):
         if peak == -math.inf:
@@ -145,8 +144,8 @@ def turns(past: Sequence[float], least: float = 0.0) -> list[float]:
 
 
 def is_below_turn(past: Sequence[float]) -> bool:
-    """It has come down from about there within the last week: a habit, such as a log that is rotated. A change of a
-    third of all that it moved within the week counts; no two turns are equal, so it may go a little higher."""
+    """It came down from about there within a week: a habit, as a rotated log. No two turns are equal, so it may go a
+    little higher."""
     week = past[-WEEK_H:]
     peaks = turns(week, (max(week) - min(week)) / 3)
     return bool(peaks) and week[-1] < 2 * max(peaks) - median(peaks)
@@ -159,7 +158,7 @@ def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> R
         if rise <= most or rise <= 0:
             continue
         newest = left[-1 - window :]
-        if _is_step(newest, share * rise, two * rise):
+        if is_step(newest, share * rise, two * rise):
             continue
         line = line_through(newest, before.noise)
         if line.fit >= linear and line.slope > certain * line.error and _is_own(past, window, rise):
@@ -170,13 +169,13 @@ def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> R
     return best
 
 
-def _is_step(values: Sequence[float], most: float, most_of_two: float) -> bool:
+def is_step(values: Sequence[float], most: float, most_of_two: float) -> bool:
     steps = [later - earlier for earlier, later in pairwise(values)]
     return max(steps) > most or max(first + second for first, second in pairwise(steps)) > most_of_two
 
 
 def _is_own(past: Sequence[float], window: int, rise: float) -> bool:
-    """Not that of the same hours a day or a week ago; where no week is known yet, it has to rise by itself."""
+    """Not that of these hours a day or a week ago; where no week is known it has to rise by itself."""
     for period in (DAY_H, WEEK_H):
         if len(past) > period + window:
             end = len(past) - 1

@@ -1,4 +1,4 @@
-"""What no single field of a rule shows: whether it has an action, and whether its actions accept the parameters."""
+"""What no single field of a rule shows: whether its actions can be done."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from opsapp.wire.actions import ACTIONS
 
 
 def wrong_params(name: str, params: JsonObject) -> dict[str, str]:
-    """Parameters that the action lacks, of the wrong kind, with placeholders that nothing fills in, or against each
-    other, by path. One that is missing may come from the event's target."""
+    """By path. A missing one may come from the event's target."""
     action, sound, wrong = ACTIONS[name], {}, {}
     for param, value in params.items():
         if param not in action.params:
@@ -30,8 +29,7 @@ def wrong_params(name: str, params: JsonObject) -> dict[str, str]:
 
 
 def incomplete(rule: JsonObject) -> dict[str, str]:
-    """Neither an action nor a step, or one that lacks what nothing can fill in. A field that is not there was wrong in
-    itself, and something was meant by it."""
+    """A field that is absent was wrong in itself, and something was meant by it."""
     chain, action = rule.get("escalation_chain"), rule.get("action")
     if chain:  # then the action only names the target
         steps = [(f"escalation_chain.{at}", step["action"], step.get("params")) for at, step in enumerate(chain)]
@@ -49,7 +47,7 @@ def incomplete(rule: JsonObject) -> dict[str, str]:
 
 
 def unfillable(name: str, params: JsonObject) -> dict[str, str]:
-    """Required parameters that are missing and that no event's target can replace."""
+    """What no event's target can replace."""
     action = ACTIONS[name]
     due = [param for param, field in action.params.items() if field.required and param != action.target_param]
     return {param: "is required" for param in due if params.get(param) is None} | action.undecided(params)

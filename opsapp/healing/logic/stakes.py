@@ -1,7 +1,5 @@
-"""Why a rule's level is lower now for one target, and the level that counts instead: decided here and nowhere else.
-
-Must not: know where a reason comes from (`stages.stakes` gathers them).
-"""
+"""Why a rule's level is lower now for one target: decided here alone. Must not: know where a reason comes from
+(`stages.stakes`)."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
 from opsapp.wire.records import Between
 
-from .levels import LEVELS, lowest, one_below, rank
+from .levels import Level, lowest, one_below, rank
 
 BUDGET, RELEASE, HANDS_OFF, HERE = "budget", "release", "hands_off", "here"
 KINDS = (BUDGET, RELEASE, HANDS_OFF, HERE)
@@ -26,7 +24,7 @@ SHORTEST_S = 3600.0  # over which there is a budget
 
 @dataclass(frozen=True)
 class Stake:
-    """One reason: its kind, the whole of it in words, and by whom and until when it is, where a person gave it."""
+    """`said`: the whole reason; `by` and `until` where a person gave it."""
 
     kind: Annotated[str, Choice(*KINDS)]
     said: str
@@ -36,10 +34,8 @@ class Stake:
 
 @dataclass(frozen=True)
 class Lowered:
-    """The level that counts instead of another one, and why."""
-
-    level: Annotated[str, Choice(*LEVELS)]
-    instead_of: Annotated[str, Choice(*LEVELS)]
+    level: Level
+    instead_of: Level
     reasons: tuple[Stake, ...]
 
     def __str__(self) -> str:
@@ -48,7 +44,7 @@ class Lowered:
 
 @dataclass(frozen=True)
 class RuleBudget:
-    """`budget` of a rule: of the availability in percent that the monitors of a target are to have over so long."""
+    """The availability in percent that a target's monitors are to have over so long."""
 
     slo: Annotated[float, Between(50, 99.999)]
     window: Annotated[float | str, DurationKind(30 * 86400)] = "30d"
@@ -64,15 +60,15 @@ class RuleBudget:
 
 
 class BudgetLeft(NamedTuple):
-    """The share of a monitor's error budget that is left, less than 0 where it is overspent; None: unknown."""
+    """Less than 0 where it is overspent; None: unknown."""
 
     monitor: str
     share: float | None
 
 
 def lowered(level: str, own: str, risk: str, stakes: Sequence[Stake]) -> Lowered | None:
-    """`level`: what else is left of the rule's `own` level. Any number of reasons lower it by one, and never below
-    `notify`: people are not told less because somebody is careful. None: nothing changes."""
+    """`level`: what else is left of `own`. Reasons together lower it by one, and never below `notify`: care must not
+    keep people uninformed."""
     floors = {stake: _floor(stake, own, risk) for stake in stakes}
     least = lowest(level, *floors.values())
     if least == level:
@@ -81,14 +77,14 @@ def lowered(level: str, own: str, risk: str, stakes: Sequence[Stake]) -> Lowered
 
 
 def _floor(stake: Stake, own: str, risk: str) -> str:
-    """The level that a reason alone leaves of it."""
+    """What one reason alone leaves."""
     if stake.kind == HERE:
         return lowest(own, "approve") if risk == ASKED else own
     return one_below(own) if rank(own) > rank("notify") else own
 
 
 def of_budget(budget: RuleBudget, left: Sequence[BudgetLeft]) -> Stake | None:
-    """Enough only where it is known to be for every monitor: no data is no budget."""
+    """No data is no budget."""
     asked = f"{budget.slo:g} % over {budget.window}"
     for monitor, share in left:
         if share is None:

@@ -1,7 +1,7 @@
-"""A rise that began within the last hour and a half and meets a threshold within hours: seen from minutes. Pure.
+"""A rise that began within 90 minutes and meets a threshold within hours. Pure.
 
-Hours in a row say nothing of it before the threshold is met. So it is searched in the means of five minutes: as a line
-that rises by more than the metric ever rose within two hours, in no step, until now. Longer rises are in runaway.py.
+Hours would show it too late. So it is searched in means of five minutes: a line, no step, that still rises, by more
+than ever within two hours. Longer rises: runaway.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,20 @@ from typing import NamedTuple
 
 from .candidates import DAY_H, WEEK_H
 from .metricpast import HOUR
-from .runaway import MEMORY, OWN, STEEPER, T95, YOUNG_H, FittedLine, Runaway, Steepest, line_through, turns, usual
+from .runaway import (
+    MEMORY,
+    OWN,
+    STEEPER,
+    T95,
+    YOUNG_H,
+    FittedLine,
+    Runaway,
+    Steepest,
+    is_step,
+    line_through,
+    turns,
+    usual,
+)
 
 FINE, DAY = 300.0, 86400.0
 SPANS = (5, 7, 9, 12, 15, 18)  # points
@@ -32,8 +45,7 @@ ROUGH = 0.1  # so few points do not say the slope any better
 
 
 class Minutes:
-    """The newest points of a metric, in the order of time; and by how much it rose at most within 90 minutes, by day:
-    hours do not show what rises and falls within them."""
+    """The newest points, and by day the largest rise within 90 minutes, which hours do not show."""
 
     __slots__ = ("day", "rises", "times", "values")
 
@@ -58,7 +70,7 @@ class Minutes:
 
 
 class Stretch(NamedTuple):
-    """Points without a gap."""
+    """Without a gap."""
 
     times: Sequence[float]
     values: Sequence[float]
@@ -74,7 +86,7 @@ class Stretch(NamedTuple):
 def surge(
     minutes: Minutes, past: Sequence[float], before: Steepest | None, threshold: float, end: float
 ) -> Runaway | None:
-    """Seen five minutes ago too. `past` ends at `end`; the points go on from there."""
+    """It must have been seen five minutes ago too. `past` ends at `end`; the points go on."""
     if before is None or not minutes.times:
         return None
     points = _without_gap(minutes)
@@ -102,13 +114,13 @@ def _without_gap(minutes: Minutes) -> Stretch:
 def _rising(
     points: Stretch, past: Sequence[float], noise: float, usual_rise: float, threshold: float
 ) -> FittedLine | None:
-    """The most certain line through the newest points."""
+    """The most certain one."""
     best, least = None, max(STEEPER * usual_rise, NOISE * _noise(points.values))
     for count in SPANS:
         if count > len(points.values):
             break
         part = points.newest(count)
-        if part.rise <= least or _is_step(part.values, part.rise):
+        if part.rise <= least or is_step(part.values, STEP * part.rise, TWO_STEPS * part.rise):
             continue
         line = line_through(part.values, noise / count)
         hour = line.slope * HOUR / FINE
@@ -127,18 +139,13 @@ def _noise(values: Sequence[float]) -> float:
     return 1.4826 * median(abs(step - usual_step) for step in steps) / math.sqrt(2) if steps else 0.0
 
 
-def _is_step(values: Sequence[float], rise: float) -> bool:
-    steps = [later - earlier for earlier, later in pairwise(values)]
-    return max(steps) > STEP * rise or max(first + second for first, second in pairwise(steps)) > TWO_STEPS * rise
-
-
 def _lasts(values: Sequence[float], slope: float) -> bool:
     newest = max(2, len(values) // 3)
     return values[-1] - values[-1 - newest] >= LASTS * slope * newest
 
 
 def _is_own(past: Sequence[float], slope: float) -> bool:
-    """The same hours of other days and weeks do not rise so."""
+    """Other days and weeks do not rise so at these hours."""
     now = len(past)
     for period in (DAY_H, WEEK_H):
         if now > period + 2:

@@ -1,8 +1,5 @@
-"""How long failures last when nobody acts (Kaplan-Meier), and how long it pays to wait before acting.
-
-A case that something was done about, or that is not over yet, is known to have lasted at least so long: censored. A
-rule with few cases of its own borrows the curve of others, the less of it the more cases it has.
-"""
+"""How long failures last when nobody acts (Kaplan-Meier), and how long it pays to wait. A case that was acted on, or
+goes on, is censored. A rule with few cases borrows others' curve, less with each own case."""
 
 from __future__ import annotations
 
@@ -14,21 +11,21 @@ ITS_OWN = 20  # from so many cases of its own on a rule borrows nothing
 
 
 class Duration(NamedTuple):
-    """How long a case lasted without a heal. `recovered`: by itself, and not only up to there."""
+    """Without a heal. `recovered`: by itself; else censored."""
 
     seconds: float
     recovered: bool
 
 
 class Point(NamedTuple):
-    """The share of cases that are still broken from `seconds` on."""
+    """Still broken from `seconds` on."""
 
     seconds: float
     share: float
 
 
 class BestWait(NamedTuple):
-    """The wait with the least expected downtime, what that is, and what acting at once would cost more."""
+    """The least expected downtime, and what acting at once would cost more."""
 
     wait_s: float
     downtime_s: float
@@ -36,7 +33,7 @@ class BestWait(NamedTuple):
 
 
 def curve(durations: Iterable[Duration]) -> list[Point]:
-    """The share still broken, as steps down; from (0, 1) on."""
+    """Still broken, in steps down from (0, 1)."""
     known = sorted(durations, key=lambda duration: (duration.seconds, not duration.recovered))
     points, share, left = [Point(0.0, 1.0)], 1.0, len(known)
     for seconds, recovered in known:
@@ -50,7 +47,7 @@ def curve(durations: Iterable[Duration]) -> list[Point]:
 
 
 def area(points: Sequence[Point], until: float) -> float:
-    """The expected downtime up to then when nobody acts."""
+    """Expected downtime when nobody acts."""
     ends = [*(point.seconds for point in points[1:]), until]
     return sum(point.share * max(0.0, min(end, until) - point.seconds) for point, end in zip(points, ends, strict=True))
 
@@ -60,14 +57,14 @@ def share_at(points: Sequence[Point], seconds: float) -> float:
 
 
 class LeftAlone(NamedTuple):
-    """The cases of a rule that nobody acted on, and those of other rules that count while its own are few."""
+    """`borrowed` counts while `own` are few."""
 
     own: Sequence[Duration] = ()
     borrowed: Sequence[Duration] = ()
 
     @property
     def weight(self) -> float:
-        """Of its own curve: one of 20 for each case."""
+        """One of 20 for each own case."""
         return min(1.0, len(self.own) / ITS_OWN) if self.borrowed else 1.0
 
     @property
@@ -75,7 +72,7 @@ class LeftAlone(NamedTuple):
         return len(self.own) + len(self.borrowed) >= ENOUGH
 
     def curve(self) -> list[Point]:
-        """The share still broken: both curves at each of their steps, by their weight."""
+        """Both curves at each of their steps, by weight."""
         curves = curve(self.own), curve(self.borrowed)
         steps = sorted((point.seconds, which, point.share) for which in (0, 1) for point in curves[which])
         shares, shared = [1.0, 1.0], dict[float, float]()
@@ -87,7 +84,7 @@ class LeftAlone(NamedTuple):
 
 
 def downtimes(points: Sequence[Point], heal_s: float) -> Iterator[BestWait]:
-    """What each wait up to a step of the curve costs, and saves against acting at once."""
+    """Of each wait up to a step of the curve."""
     broken_s, before = 0.0, points[0]
     for point in points:
         broken_s += before.share * (point.seconds - before.seconds)
@@ -96,7 +93,7 @@ def downtimes(points: Sequence[Point], heal_s: float) -> Iterator[BestWait]:
 
 
 def best_wait(known: LeftAlone, heal_s: float) -> BestWait | None:
-    """None without enough cases that were left alone. The best moment is at once, or right after some recovery."""
+    """At once, or right after some recovery."""
     if not known.is_enough:
         return None
     return min(downtimes(known.curve(), heal_s), key=lambda wait: (wait.downtime_s, wait.wait_s))

@@ -1,5 +1,5 @@
-"""How rare a deviation is: the largest of the last one or two weeks, and how fast they get rarer beyond. Pure, of fixed
-size; what it says depends on these weeks alone, so who is fed with them again says the same."""
+"""How rare a deviation is, by the largest of the last one or two weeks. Pure, of fixed size; these weeks alone decide,
+so feeding them again says the same."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ E = math.log10(math.e)
 
 
 class RarityTail:
-    """Of deviations to one side. The share of those beyond the smallest kept one is known. Farther out two laws are
-    fitted to the kept ones, and the mean of both is told: a generalised Pareto distribution by its moments, which suits
-    what is bounded or falls like noise, and Hill's power law, which suits what has no scale. The largest two
-    count no farther out than the others let expect: what went wrong once or twice is no habit."""
+    """Beyond the kept ones, the mean of two fitted laws: a generalised Pareto by its moments (bounded, or noise), and
+    Hill's power law (without scale). The largest two count no farther than the others let expect: what went wrong once
+    or twice is no habit."""
 
     __slots__ = ("block", "blocks", "counts", "largest", "seen")
 
@@ -45,7 +44,7 @@ class RarityTail:
             _keep(self.largest, deviation)
 
     def _turn(self, block: int) -> None:
-        """The oldest nights make room for the newest: the first ones of a new job are no measure of all others."""
+        """The first nights of a new job are no measure of all others."""
         passed = min(BLOCKS, block - self.block)
         self.block = block
         self.blocks = [*self.blocks, *(array("f") for _ in range(passed))][-BLOCKS:]
@@ -54,8 +53,8 @@ class RarityTail:
         self.largest = array("f", sorted(value for kept in self.blocks for value in kept)[-KEPT:])
 
     def rarity(self, deviation: float, least: float = 0.0) -> float:
-        """-log10 of how often a deviation is at least so large; 0 while little is known. With `least` the kept ones
-        count as that far apart at the least, so that what never moved may move a little."""
+        """-log10 of how often it is at least so large; 0 while little is known. `least`: what never moved may move a
+        little."""
         missing = KEPT - len(self.largest)
         start, kept = 0.0 if missing else self.largest[0], KEPT
         if self.seen < FEWEST or deviation <= start:
@@ -86,8 +85,8 @@ def _keep(largest: array[float], deviation: float) -> None:
 
 
 def _without_surprises(logs: list[float]) -> tuple[float, float]:
-    """How far out the largest are on average, and the farthest that one of them may lie: where the power law of all but
-    the largest two lets those lie in nine of ten cases."""
+    """Their mean, and the farthest that one may lie: where the power law of the others lets the largest two lie in nine
+    of ten cases."""
     measured, most = logs[:-SURPRISES], logs[-SURPRISES - 1]
     farthest = most + FAR * (math.fsum(measured) + SURPRISES * most) / len(measured)
     return math.fsum(min(value, farthest) for value in logs) / len(logs), farthest

@@ -1,4 +1,4 @@
-"""How many of the targets of one outage are healed at once: one, then a few, then more, then the rest."""
+"""How many targets of one outage are healed at once: one, a few, more, the rest."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ NEARLY = 1e-9  # what a product of floats may be short of a whole number
 
 @dataclass(frozen=True)
 class WaveSizes:
-    """`first` in the first wave; then these shares of all, of which the last one holds for all that follow."""
+    """`first`, then these shares of all; the last one repeats."""
 
     first: Annotated[int, Between(1, 1000)] = FIRST
     growth: Annotated[tuple[Annotated[float, Between(0.001, 1)], ...], Most(20, least=1)] = GROWTH
 
     def of_wave(self, number: int, total: int, left: int) -> int:
-        """How many of `total` go in this wave, of which `left` have not had their turn."""
+        """`left`: of `total`, without a turn yet."""
         if number <= 1:
             return min(left, self.first)
         share = self.growth[min(number - 2, len(self.growth) - 1)]
         return min(left, max(1, math.floor(total * share + NEARLY)))
 
     def waves(self, total: int) -> int:
-        """How many waves so many targets come to."""
         left, number = total, 0
         while left > 0:
             number += 1
@@ -42,7 +41,7 @@ class WaveSizes:
 
 
 class Waves(JsonKind):
-    """How many of one outage go at once, or `off`, which YAML reads as false."""
+    """Or `off`, which YAML reads as false."""
 
     shape = DeclaredObject(WaveSizes)
     default = {"first": FIRST, "growth": GROWTH}
@@ -79,6 +78,6 @@ WAVES = Waves()
 
 
 def sizes_for(own: WaveSizes | str | None, setting: WaveSizes | str | None) -> WaveSizes | None:
-    """What a rule says of its own comes first. None: they go as they come."""
+    """A rule's own comes first. None: they go as they come."""
     wanted = setting if own is None else own
     return wanted if isinstance(wanted, WaveSizes) else None

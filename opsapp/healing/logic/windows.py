@@ -1,4 +1,4 @@
-"""What the windows that apply to a target permit. Where several apply, the most restrictive wins."""
+"""What the windows of a target permit: the most restrictive wins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .stakes import OF_WINDOWS
 
 
 class ActiveWindow(NamedTuple):
-    """An active window of either family. `targets` is None when it covers everything."""
+    """Of either family. `targets` None: everything."""
 
     id: str
     targets: frozenset[str] | None
@@ -29,17 +29,16 @@ class WindowEffect(NamedTuple):
 
 
 def effect_of(action: str) -> str:
-    """The effect that the words of the two families stand for."""
     return {"disabled": "suppress", "notify_only": "notify"}.get(action, action)
 
 
 def touching(windows: Iterable[ActiveWindow], names: Collection[str]) -> Iterator[ActiveWindow]:
-    """Those that apply to a target that is known by `names` (its own, its hostname, its ids)."""
+    """`names`: its own, its hostname, its ids."""
     return (window for window in windows if window.targets is None or not window.targets.isdisjoint(names))
 
 
 def permitted(windows: Iterable[ActiveWindow], names: Collection[str]) -> WindowEffect:
-    """What is allowed for such a target. What only lowers the level by one (`stakes`) is decided there."""
+    """What only lowers the level by one (`stakes`) is decided there."""
     applying = [window for window in touching(windows, names) if window.effect not in OF_WINDOWS]
     reasons = tuple(
         f"window {window.id}: {window.effect}" + (f" ({window.reason})" if window.reason else "") for window in applying

@@ -1,7 +1,4 @@
-"""Persistent healing: /api/healing and what hangs below it. One file per kind of thing.
-
-Lives here: Healing itself, and how a new store gets one. Must not: HTTP, gevent, decisions (stages make them).
-"""
+"""Persistent healing: /api/healing and what hangs below it. Must not: HTTP, gevent, decisions (stages make them)."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ Begun = RecentHeal  # its name in older stores
 
 
 class Pause(NamedTuple):
-    """The kill switch: by whom and since when it is as it is. `until`: it ends by itself then."""
+    """The kill switch. `until`: it ends by itself."""
 
     paused: bool = False
     by: str | None = None
@@ -57,14 +54,14 @@ class Pause(NamedTuple):
     reason: str = ""
 
     def ends(self, zone: str) -> str:
-        """By whom and until when; "" where nothing ends by itself."""
+        """ "" where nothing ends by itself."""
         if not self.paused or self.until is None:
             return ""
         return f"by {self.by} until {wall(self.until, zone)}" + (f" ({self.reason})" if self.reason else "")
 
 
 class Healing(Folder):
-    """/api/healing. `book` holds the cases; `switch` is the kill switch, of which `pause` is the typed view."""
+    """/api/healing. `pause` is the typed view of `switch`."""
 
     url = "/api/healing"
     rules = Child(Rules)
@@ -100,25 +97,24 @@ class Healing(Folder):
         self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour, one for each case
 
     def recent(self, now: float) -> tuple[RecentHeal, ...]:
-        """Those of the last hour, oldest first. Stores of an older version have no target in theirs."""
+        """Oldest first. Older stores have no target in theirs."""
         if not self.begun or (now - self.begun[0][0] < HOUR and isinstance(self.begun[0], RecentHeal)):
             return self.begun  # thousands of heals each ask for them
         return tuple(RecentHeal(*heal) for heal in self.begun if now - heal[0] < HOUR)
 
     def acts(self, now: float) -> tuple[RecentHeal, ...]:
-        """Whatever was begun within the last hour: further steps of a case too."""
+        """Further steps of a case too."""
         return (*self.recent(now), *(heal for heal in self.further if now - heal.at < HOUR))
 
     def begin(self, now: float, heal: RecentHeal) -> None:
-        """Count a case whose first step begins against the limits of an hour."""
+        """Count a case against the limits of an hour."""
         self.begun = (*self.recent(now), heal)
 
     def go_on(self, now: float, heal: RecentHeal) -> None:
-        """A further step of such a case begins."""
         self.further = (*(other for other in self.further if now - other.at < HOUR), heal)
 
     def move(self, by: float, now: float) -> None:
-        """The clock was set by so many seconds: the limits of an hour count the same heals, and cases go on."""
+        """The limits of an hour count the same heals, and cases go on."""
         self.begun = tuple(heal._replace(at=heal.at + by) for heal in (RecentHeal(*row) for row in self.begun))
         self.further = tuple(heal._replace(at=heal.at + by) for heal in self.further)
         for agent_id, steps in list(self.alone.items()):
@@ -155,7 +151,7 @@ class Healing(Folder):
 
 
 class Numbered(Facet):
-    """/api/healing/rollback: below it, the ledger's numbers."""
+    """/api/healing/rollback"""
 
     def __getitem__(self, name: str) -> RollbackOf:
         ledger_id = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else 0
@@ -175,7 +171,7 @@ class RollbackOf(Facet):
 
 
 class Cases(Facet):
-    """/api/healing/cases: below it, the cases by id."""
+    """/api/healing/cases"""
 
     def __getitem__(self, name: str) -> CaseView:
         if name not in self.__parent__.book.cases:
@@ -184,19 +180,19 @@ class Cases(Facet):
 
 
 class CaseView(Facet):
-    """/api/healing/cases/{id}: what was decided about one target, and why."""
+    """/api/healing/cases/{id}"""
 
     url = "/api/healing/cases/{case_id}"
 
 
 class Chaos(Facet):
-    """/api/healing/chaos: below it, scenarios and run."""
+    """/api/healing/chaos"""
 
     url = "/api/healing/chaos"
 
 
 class CapabilitiesFacet(Facet):
-    """/api/healing/capabilities: below it, hosts by hostname, label or id."""
+    """/api/healing/capabilities: by hostname, label or id."""
 
     def __getitem__(self, name: str) -> CapabilitiesOf:
         if not agents_called(root_above(self), name):
@@ -223,5 +219,4 @@ def set_up(root: Root) -> None:
 
 
 def sign_ledger(root: Root, key: bytes) -> None:
-    """The store has got the key of its chains."""
     healing_of(root).ledger.sign(key)

@@ -1,4 +1,4 @@
-"""Cases: one persistent object per root target, from the first event to its end; and the durable inbox of events."""
+"""Cases: one persistent object per root target, from its first event to its end; and the durable inbox."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
+from .latertrees import NO_TREE, grown
+
 QUEUE = "healing"
 CASE = "case"  # what people call it
 NEVER = float("inf")
@@ -32,8 +34,7 @@ Calm = tuple[str, str, tuple[str, ...]]  # (subject, rule, targets): of these ta
 
 
 class Case(SealedFields):
-    """What is known and what has been done about one target: a record that is replaced as a whole. The store holds it
-    in the flat form of `stages.case`, as every version has."""
+    """A record that is replaced as a whole, in the flat form of `stages.case`."""
 
     sealed_fields = ("fields",)
     _v_record: CaseRecord | None = None  # of these fields
@@ -58,18 +59,18 @@ class Case(SealedFields):
 
 
 class CaseBook(Persistent):
-    """All cases, and the queue of those that are due: (time, id)."""
+    """And the queue of those that are due: (time, id)."""
 
     # (rule, target) of which people were told something and not that it is over -> how severe that was
-    told: OOBTree | None = None  # stores of an older version have none
+    told: OOBTree = NO_TREE
     # (rule, target) of failed heals that people were told of -> whether they were told of nothing else there
-    unhealed_told: OOBTree | None = None
-    # case id -> what was known to be well right before its act; of an older version there is none
-    calm: OOBTree | None = None
+    unhealed_told: OOBTree = NO_TREE
+    # case id -> what was known to be well right before its act
+    calm: OOBTree = NO_TREE
     # (closed at, id) of the last case whose traces `let_go` has taken away
     let_go_to: tuple[float, str] | None = None
     # case id -> seconds by which it has still to be moved, since the clock was set (`clockmoves`)
-    to_move: OOBTree | None = None
+    to_move: OOBTree = NO_TREE
 
     def __init__(self) -> None:
         self.cases = OOBTree()
@@ -97,16 +98,16 @@ class CaseBook(Persistent):
 
     @property
     def messages(self) -> Inbox:
-        """What waits to be received: events, what is over, what a person asked for."""
+        """What waits to be received."""
         return Inbox(self.inbox, self.taken)
 
     def submit(self, root: Root, message: Message) -> None:
-        """Commit a message with what made it; the pipeline receives it once."""
+        """Committed with what made it; received once."""
         self.messages.put(node_of(root).writer(), messages.stored(message))
         wake_after_commit(root, QUEUE)
 
     def events(self) -> Iterator[RuleEvent]:
-        """Alerts that wait to be received: neither what a person asked for nor what is over."""
+        """Alerts alone."""
         return (RuleEvent.read(row) for row in self.messages if not row.get("kind"))
 
     # -- the queue
@@ -122,14 +123,14 @@ class CaseBook(Persistent):
         return case
 
     def rank(self, record: CaseRecord) -> None:
-        """What acts stands before what waits, and of both the oldest first."""
+        """What acts before what waits, then the oldest first."""
         for waits in (False, True):
             row, stands = (waits, record.opened_at, record.id), record.state != "closed" and waits != record.acts
             if stands != (row in self.under_way):
                 (self.under_way.insert if stands else self.under_way.remove)(row)
 
     def hold_back(self, record: CaseRecord) -> None:
-        """A case that waits for the end of a window is not a failure that others depend on."""
+        """What waits for a window's end is no failure that others depend on."""
         if record.queued:
             self.queued.insert(record.target)
         else:
@@ -148,8 +149,8 @@ class CaseBook(Persistent):
             self.unhealed.insert((opened_at, target))
 
     def keep(self, case: Case, record: CaseRecord, due: float) -> None:
-        """Replace what is known of a case, and look at it again at `due`."""
-        if self.to_move and (by := self.to_move.pop(case.record.id, None)) is not None:
+        """And look at it again at `due`."""
+        if (by := self.to_move.pop(case.record.id, None)) is not None:
             record = self.carry(case, by, record)
         before = case.record
         if before.due != due:
@@ -159,8 +160,8 @@ class CaseBook(Persistent):
         self.rank(case.record)
 
     def carry(self, case: Case, by: float, record: CaseRecord) -> CaseRecord:
-        """The clock was set by so many seconds: the times of a case, and the places that it has by them. Answers with
-        `record`, which somebody made of it, moved too."""
+        """The clock was set: move its times, and its places by them. Answers `record`, which somebody made of it, moved
+        too."""
         before = case.record
         after = moved(before, by)
         Agenda(self.due).discard(before.due, before.id)
@@ -177,7 +178,7 @@ class CaseBook(Persistent):
         return after if record is before else moved(record, by)
 
     def hasten(self, target: str, rule_id: str, now: float) -> None:
-        """A case of this rule need not be left alone, or wait for its wave, any longer: its condition is gone."""
+        """Its condition is gone: it need not be left alone, or wait for its wave."""
         for record, case in [(case.record, case) for case in self.open_cases(target)]:
             waits = record.left_until is not None or (record.deed is not None and not record.wave)
             may_end = record.state in ("planning", "awaiting_approval") and waits
@@ -196,21 +197,21 @@ class CaseBook(Persistent):
         self.waiting_for[answer_id] = case_id
 
     def waits_for_part(self, request_id: str) -> bool:
-        """Whether any case waits for a part of a request that covers several."""
+        """Of a request that covers several."""
         return next(self._parts(request_id), None) is not None
 
     def _parts(self, request_id: str) -> Iterator[str]:
         return iter(self.waiting_for.keys(f"{request_id}/", f"{request_id}/~"))
 
     def arrived(self, root: Root, answer_id: str, now: float) -> None:
-        """An answer or a decision that a case waits for is there: it is due now."""
+        """What it waits for is there: it is due."""
         case = self.find(self.waiting_for.pop(answer_id, None))
         if case is not None and case.record.state != "closed":
             self.schedule(case, now)
             wake_after_commit(root, QUEUE)
 
     def announce(self, root: Root, request_id: str) -> None:
-        """A request for several targets is decided. Thousands may wait for it: the pipeline tells some at a time."""
+        """Thousands may wait for a request: the pipeline tells some at a time."""
         self.submit(root, RequestDecided(request_id))
 
     def tell_decided(self, root: Root, request_id: str, now: float) -> None:
@@ -220,12 +221,11 @@ class CaseBook(Persistent):
             self.announce(root, request_id)
 
     def take_up(self, root: Root, case: Case, record: CaseRecord, now: float) -> None:
-        """A person has changed what the case waits for: it is due now."""
+        """A person has changed what it waits for: it is due."""
         self.keep(case, record, now)
         wake_after_commit(root, QUEUE)
 
     def rest(self, case: Case, record: CaseRecord) -> None:
-        """Nothing is due of it any more."""
         Agenda(self.due).discard(case.record.due, record.id)
         case.record = replace(record, due=NEVER)
 
@@ -247,46 +247,38 @@ class CaseBook(Persistent):
             self.last_of[rule_id, target] = (closed.opened_at, closed.outcome_for(rule_id), reason, unsure_until)
 
     def note_told(self, rule_id: str, target: str, severity: str) -> None:
-        if self.told is None:
-            self.told = OOBTree()
-        self.told[rule_id, target] = severity
+        grown(self, "told")[rule_id, target] = severity
 
     def note_unhealed(self, rule_id: str, target: str) -> None:
-        """People are told that a heal has failed; before what else is noted about that."""
-        if self.unhealed_told is None:
-            self.unhealed_told = OOBTree()
-        known = self.told is not None and (rule_id, target) in self.told
-        self.unhealed_told[rule_id, target] = not known or self.unhealed_told.get((rule_id, target), False)
+        """Before what else is noted about that."""
+        key, unhealed = (rule_id, target), grown(self, "unhealed_told")
+        unhealed[key] = key not in self.told or unhealed.get(key, False)
 
     def note_else_told(self, rule_id: str, target: str) -> None:
-        """People are told something else of it, too."""
-        if self.unhealed_told is not None and (rule_id, target) in self.unhealed_told:
+        if (rule_id, target) in self.unhealed_told:
             self.unhealed_told[rule_id, target] = False
 
     def forget_unhealed(self, rule_id: str, target: str) -> bool | None:
-        """Whether that is all they were told, if they were."""
-        return None if self.unhealed_told is None else self.unhealed_told.pop((rule_id, target), None)
+        """Whether that is all they were told; None: not told."""
+        return self.unhealed_told.pop((rule_id, target), None)
 
     def forget_told(self, rule_id: str, target: str) -> str | None:
-        """How severe that was of which people were told, if they were."""
-        return None if self.told is None else self.told.pop((rule_id, target), None)
+        """The severity of which people were told."""
+        return self.told.pop((rule_id, target), None)
 
     def note_calm(self, case_id: str, known: tuple[Calm, ...]) -> None:
-        if self.calm is None:
-            self.calm = OOBTree()
-        self.calm[case_id] = known
+        grown(self, "calm")[case_id] = known
 
     def calm_of(self, case_id: str) -> tuple[Calm, ...]:
-        return () if self.calm is None else self.calm.get(case_id, ())
+        return self.calm.get(case_id, ())
 
     def forget_calm(self, case_id: str) -> None:
-        if self.calm is not None:
-            self.calm.pop(case_id, None)
+        self.calm.pop(case_id, None)
 
     # -- looking
 
     def find(self, case_id: str | None) -> Case | None:
-        """None where there is none, or it cannot be read: then its target has none."""
+        """None also where it cannot be read."""
         case: Case | None = self.readable.find(case_id)
         return case
 
@@ -295,18 +287,17 @@ class CaseBook(Persistent):
         return None if case is None else case.record
 
     def on_target(self, target: str) -> list[CaseRecord]:
-        """The open cases of a target and the one closed last."""
+        """Open ones, and the one closed last."""
         last = self.find(self.last_on.get(target))
         cases = [*self.open_cases(target), *([] if last is None else [last])]
         return [case.record for case in cases]
 
     def open_cases(self, target: str) -> list[Case]:
-        """The newest, and those beside it that wait for people meanwhile."""
+        """The newest, and those beside it that wait for people."""
         case = self.find(self.open_on.get(target))
         return [] if case is None else [case, *self._beside(case.record)]
 
     def _beside(self, record: CaseRecord) -> Iterator[Case]:
-        """Older cases of the same target that are open still."""
         while (other := self.find(record.beside)) is not None:
             record = other.record
             if record.state != "closed":
@@ -316,29 +307,29 @@ class CaseBook(Persistent):
         return [case for target in self.open_on for case in self.open_cases(target)]
 
     def first_under_way(self, most: int) -> list[CaseRecord]:
-        """Of what is open; no other case is read."""
+        """No other case is read."""
         ids = (case_id for _, _, case_id in islice(self.under_way, most))
         return [case.record for case in self.readable.some(ids) if case.unopened is None]
 
     def others_act(self, record: CaseRecord) -> bool:
-        """Whether something is being done about the target for another case."""
+        """On its target."""
         cases = (case.record for case in self.open_cases(record.target))
         return any(other.acts for other in cases if other.id != record.id)
 
     def holder(self, host: str) -> CaseRecord | None:
-        """The case that began to act on the host last: the host's turn is its, until it is done."""
+        """The host's turn is its, until it is done."""
         case = self.find(self.line.get(host))
         return None if case is None else case.record
 
     def review(self, root: Root, rule_id: str, now: float) -> None:
-        """A rule is not what it was: what waits for people's word on it is due now."""
+        """A rule has changed: what waits for people on it is due."""
         for case in self.readable.some(set(self.waiting_for.values())):
             if (case.record.state, case.record.rule_id) == ("awaiting_approval", rule_id):
                 self.schedule(case, now)
                 wake_after_commit(root, QUEUE)
 
     def purge(self, before: float, limit: int = 500) -> bool:
-        """Forget cases closed long ago; their story is in the ledger. Whether there may be more."""
+        """Their story is in the ledger. Whether there may be more."""
         old = Agenda(self.closed).take(before, limit)
         for _, case_id in old:
             self._let_go(case_id)
@@ -347,7 +338,7 @@ class CaseBook(Persistent):
         return len(old) == limit
 
     def _forget_end(self, case_id: str) -> None:
-        """How a rule's last case on a target ended is known for as long as that case."""
+        """A rule's last end on a target is known for as long as that case."""
         record = self.record_of(case_id)
         if not isinstance(record, ClosedCase):
             return
@@ -356,8 +347,8 @@ class CaseBook(Persistent):
                 del self.last_of[key]
 
     def let_go(self, before: float, limit: int = 500) -> bool:
-        """What cases closed by then have left behind says nothing of today: their targets have not failed, and people
-        need not be told that it is over. Each is looked at once. Whether there may be more."""
+        """What old closed cases left behind says nothing of today. Each is looked at once. Whether there may be
+        more."""
         old = list(islice(self.closed.keys(self.let_go_to, (before, ""), excludemin=self.let_go_to is not None), limit))
         for _, case_id in old:
             self._let_go(case_id)
@@ -383,5 +374,4 @@ def rank_open(root: Root) -> None:
 
 
 def case_of(event: Mapping[str, Any]) -> CaseRecord:
-    """A new case, as an event of the inbox opens it."""
     return opened(RuleEvent.read(event))

@@ -1,8 +1,8 @@
-"""How cases go with a clock that was set: what is to be moved is written down in one transaction, and moved in pieces.
+"""How cases go with a clock that was set: written down in one transaction, and moved in pieces.
 
-A case is moved in the transaction that takes it from the list, so a kill between two pieces neither moves it twice nor
-forgets it. The pipeline moves what is left before it works on anything; whoever changes a case before that moves it
-first (`CaseBook.keep`). Must not: know which times a case has (`stages.case`).
+A case is moved in the transaction that takes it from the list: a kill neither moves it twice nor forgets it. The
+pipeline finishes before other work; whoever changes a case first moves it (`CaseBook.keep`). Must not: know a case's
+times (`stages.case`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import logging
 from itertools import islice
 
-from BTrees.OOBTree import OOBTree
-
 from opsapp.healing.stages.case import moved
 
 from .cases import Case, CaseBook
+from .latertrees import grown
 
 log = logging.getLogger(__name__)
 
@@ -23,15 +22,13 @@ AT_ONCE = 200
 
 
 def begin(book: CaseBook, by: float, now: float) -> None:
-    """The clock was set by so many seconds: what is open, and what has ended lately, is to be moved by that, and by
-    what is left of steps before."""
+    """What is open or has ended lately, with what is left of steps before."""
     since = now - abs(by) - RECENT_S
     ended = {case_id for _, case_id in book.closed.keys((since, ""))}
     waits = {case_id for _, _, case_id in book.under_way}
-    if book.to_move is None:
-        book.to_move = OOBTree()
-    for case_id in {*ended, *waits, *book.to_move}:
-        book.to_move[case_id] = book.to_move.get(case_id, 0.0) + by
+    to_move = grown(book, "to_move")
+    for case_id in {*ended, *waits, *to_move}:
+        to_move[case_id] = to_move.get(case_id, 0.0) + by
     for at, target in list(book.unhealed.keys((since, ""))):
         book.unhealed.remove((at, target))
         book.unhealed.insert((at + by, target))
@@ -42,7 +39,7 @@ def begin(book: CaseBook, by: float, now: float) -> None:
 
 
 def go_on(book: CaseBook, limit: int = AT_ONCE) -> bool:
-    """Move a piece of what is left; whether there is more. What cannot be read stays as it is."""
+    """Whether there is more. What cannot be read stays."""
     if not book.to_move:
         return False
     page = dict(islice(book.to_move.items(), limit))
@@ -55,7 +52,7 @@ def go_on(book: CaseBook, limit: int = AT_ONCE) -> bool:
 
 
 def _try(book: CaseBook, case_id: str, case: Case, by: float) -> None:
-    """One that cannot be moved must not hold up the others: it is due at its old time."""
+    """One that fails must not hold up the others: it is due at its old time."""
     try:
         record = case.record
         moved(record, by)

@@ -12,7 +12,7 @@ from opsapp.wire.records import made, plain
 
 
 class Dependencies(Folder):
-    """/api/healing/dependencies: plain entries by target, from the YAML and from the API."""
+    """/api/healing/dependencies: plain entries by target."""
 
     url = "/api/healing/dependencies"
     confirmed: tuple[tuple[str, str], ...] = ()  # (target, parent) that a person confirmed: no declaration drops it
@@ -22,13 +22,12 @@ class Dependencies(Folder):
         self.entries: dict[str, JsonObject] = {}
 
     def declare(self, entries: Iterable[Dependency], source: str) -> None:
-        """Replace all entries of this source; a target of another source keeps its entry."""
+        """Replace this source's; a target of another source keeps its entry."""
         kept = {target: entry for target, entry in self.entries.items() if entry["source"] != source}
         fresh = {entry.target: {**plain(entry, Dependency), "source": source} for entry in entries}
         self.entries = {**fresh, **kept}
 
     def put(self, entry: Dependency, source: str) -> None:
-        """This one anew, beside the others."""
         self.entries = {**self.entries, entry.target: {**plain(entry, Dependency), "source": source}}
 
     def drop(self, target: str) -> None:
@@ -44,7 +43,7 @@ class Dependencies(Folder):
         self.confirmed = tuple(dict.fromkeys((*self.confirmed, (target, parent))))
 
     def remove_edge(self, target: str, parent: str) -> bool:
-        """Whether it is gone: what a configuration file declares stays."""
+        """False: a configuration file declares it."""
         node = self.nodes().get(target)
         if node is not None and parent in node.depends_on:
             if node.source != "api":
@@ -55,7 +54,7 @@ class Dependencies(Folder):
         return True
 
     def graph(self) -> Graph:
-        """The graph of the present entries; made once per process and change: a large one takes its time."""
+        """Made once per process and change."""
         if self._p_jar is None or self._p_changed:
             return self._graph()
         self._p_activate()  # a ghost has no serial

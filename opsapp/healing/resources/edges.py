@@ -1,4 +1,4 @@
-"""What is known of each dependency by intervention, and which heals of a parent are followed now."""
+"""What is known of each dependency, and which heals of a parent are followed now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Edge = tuple[str, str]  # child, parent
 
 
 class EdgeTrial(NamedTuple):
-    """A parent was healed while its child was down: whether the child comes back is seen until `ends_at`."""
+    """Does the child come back with its healed parent, until `ends_at`?"""
 
     child: str
     parent: str
@@ -42,7 +42,6 @@ class EdgeBook(Persistent):
         self.due.insert((due, edge))
 
     def drop(self, edge: Edge) -> None:
-        """It is followed no more."""
         due = self.due_of.pop(edge, None)
         if due is not None:
             self.due.remove((due, edge))
@@ -52,7 +51,7 @@ class EdgeBook(Persistent):
         return [self.trials[edge] for _, edge in islice(self.due.keys(None, (now, ("~",))), limit)]
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds: a child has as long left to come back."""
+        """A child has as long left to come back."""
         for edge, trial in list(self.trials.items()):
             moved = trial._replace(healed_at=trial.healed_at + by, ends_at=trial.ends_at + by)
             self.follow(moved, self.due_of[edge] + by)
@@ -61,7 +60,6 @@ class EdgeBook(Persistent):
         return list(self.trials.values((child, ""), (child, "\U0010ffff")))
 
     def forget(self, edge: Edge) -> None:
-        """There is no such dependency any more."""
         self.drop(edge)
         self.beliefs.pop(edge, None)
         if edge in self.learned:

@@ -1,4 +1,4 @@
-"""What was foreseen when the engine looked last: forecasts by agent, packed, and which events people were told of."""
+"""What was foreseen at the last look, and which events people were told of."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRAWN = ("fan", "past")
 
 
 class ForesightBook(Persistent):
-    """The forecasts of an agent are one packed value, since all of them are new with every look."""
+    """An agent's forecasts are one packed value: each look makes all anew."""
 
     bound: float | None = None  # how rare an anomaly has to be, as the last whole look found it
 
@@ -47,7 +47,7 @@ class ForesightBook(Persistent):
         return [made(ForecastRecord, row) for row in self.soonest]
 
     def close(self, agents: Iterable[str], coming: Iterable[ForecastRecord]) -> None:
-        """The end of a look: agents that are gone have no forecasts any more."""
+        """Agents that are gone have no forecasts."""
         for gone in set(self.packed) - set(agents):
             del self.packed[gone]
         first = map(plain, sorted(coming, key=lambda row: row.hits_at or 0)[:SOONEST])

@@ -1,4 +1,4 @@
-"""Faults that were injected on real hosts, until they are undone: a row each, so that no restart forgets one."""
+"""Faults that were injected on real hosts, until they are undone: no restart forgets one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opsapp.runtime.queue import Agenda
 
 
 class Injection(NamedTuple):
-    """A row, as it is stored. Rows of older versions lack the last four."""
+    """Rows of older versions lack the last four."""
 
     scenario: str
     agent_id: str
@@ -29,7 +29,7 @@ class Injection(NamedTuple):
 
 
 class Injections(Persistent):
-    """Rows by id. `open`: those that have not ended, by when something is due; `over`: the others, by their end."""
+    """`open`: by when something is due; `over`: by their end."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()
@@ -57,7 +57,7 @@ class Injections(Persistent):
         self._line(after).add(_when(after), name)
 
     def forget(self, before: float) -> None:
-        """Those that ended before then, a page at a time."""
+        """A page at a time."""
         for _, name in Agenda(self.over).take(before):
             del self.rows[name]
 

@@ -1,7 +1,5 @@
-"""Inlets, by which other systems send events, and what they have sent: /api/healing/inlets, /api/healing/events.
-
-Of a token only the digest is stored. Must not: read bodies (`logic.eventforms`), decide what an event leads to.
-"""
+"""Inlets, and what other systems have sent by them. Of a token only the digest is stored. Must not: read bodies
+(`logic.eventforms`), decide what an event leads to."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ PAGE = 250
 
 
 class Inlet(Record):
-    """A token that another system sends events with. `mapping`: which label names the host, and which the monitor."""
+    """`mapping`: which label names the host, and which the monitor."""
 
     url = "/api/healing/inlets/{inlet_id}"
 
@@ -54,7 +52,7 @@ class Inlet(Record):
 
 
 class Inlets(Folder):
-    """/api/healing/inlets. `by_digest`: digest of a token -> id."""
+    """/api/healing/inlets. `by_digest`: of a token -> id."""
 
     url = "/api/healing/inlets"
     holds = "inlet"
@@ -69,7 +67,7 @@ class Inlets(Folder):
 
 
 class ToldEvent(NamedTuple):
-    """The last word of another system about one event."""
+    """The last word about an event."""
 
     sent: SentEvent
     told_at: float
@@ -78,7 +76,7 @@ class ToldEvent(NamedTuple):
 
 
 class Refusals(Persistent):
-    """How much of what an inlet sent was no event. `untold`: of which people were not told yet."""
+    """`untold`: of which people were not told yet."""
 
     def __init__(self) -> None:
         self.count = self.untold = 0
@@ -92,7 +90,7 @@ class Refusals(Persistent):
 
 
 class EventsOfInlet(Persistent):
-    """What one inlet has sent, by key. What is over makes room for what fires."""
+    """By key. What is over makes room for what fires."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()  # key -> ToldEvent as plain values
@@ -109,7 +107,6 @@ class EventsOfInlet(Persistent):
         return ((key, event_of(row)) for key, row in self.rows.items())
 
     def make_room(self) -> bool:
-        """Whether there is room for another event."""
         if self.count() >= MOST_TOLD and self.over:
             self.drop(self.over.minKey()[1])
         return self.count() < MOST_TOLD
@@ -132,18 +129,16 @@ class EventsOfInlet(Persistent):
         self.count.change(-1)
 
     def oldest(self, before: float) -> list[tuple[str, ToldEvent]]:
-        """A page of those that were told last before then."""
+        """A page."""
         return [(key, event_of(self.rows[key])) for _, key in islice(self.by_time.keys(max=(before,)), PAGE)]
 
     def newest(self, limit: int | None, offset: int) -> Iterator[ToldEvent]:
-        """What was told last comes first."""
         places = newest(self.by_time, None, (inf,), offset, MOST_TOLD if limit is None else limit)
         return (event_of(self.rows[key]) for _, key in places)
 
 
 class ToldEvents(Persistent):
-    """What inlets have sent, each with its own share. `version` grows with each change, so that a reader knows when to
-    read it again."""
+    """`version` grows with each change, for readers."""
 
     def __init__(self) -> None:
         self.by_inlet = OOBTree()  # inlet id -> EventsOfInlet
@@ -151,13 +146,12 @@ class ToldEvents(Persistent):
         self.version = 0
 
     def of(self, inlet_id: str) -> EventsOfInlet:
-        """Those of an inlet that is there."""
         if inlet_id not in self.by_inlet:
             self.by_inlet[inlet_id] = EventsOfInlet()
         return self.by_inlet[inlet_id]
 
     def leave(self, inlet_id: str) -> None:
-        """The inlet is no more."""
+        """The inlet is gone."""
         events = self.by_inlet.pop(inlet_id, None)
         if events is not None:
             self.left[inlet_id] = events
@@ -172,13 +166,13 @@ def key_of(event: SentEvent) -> str:
 
 
 def event_of(row: tuple[Any, ...]) -> ToldEvent:
-    """What `EventsOfInlet.rows` has of an event."""
+    """Of a row."""
     sent, *rest = row
     return ToldEvent(SentEvent(*sent), *rest)
 
 
 class EventAddresses(Facet):
-    """/api/healing/events. The token is in the path; a wrong one is an address too, which belongs to nobody."""
+    """/api/healing/events. A wrong token is an address too, which belongs to nobody."""
 
     url = "/api/healing/events"
 

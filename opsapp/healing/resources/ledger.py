@@ -1,7 +1,5 @@
-"""The ledger: entries with gapless ids, their indexes, the chain's head, and the statistics of all entries.
-
-Only the pipeline writes it, under its lease. So ids have no gaps, and nothing here needs conflict resolution.
-"""
+"""The ledger: entries, indexes, the chain's head, statistics. Only the pipeline writes it, under its lease: ids have no
+gaps, and nothing needs conflict resolution."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
 
 
 class LedgerEntry(SealedFields, Record):
-    """One outcome. Its fields never change once it is final."""
+    """What is final never changes."""
 
     sealed_fields = ("fields",)
 
@@ -50,7 +48,6 @@ class LedgerEntry(SealedFields, Record):
         return LedgerRecord.read(self.fields)
 
     def keep(self, record: LedgerRecord) -> None:
-        """What is final stays as it is."""
         if self.record.is_final:
             raise ValueError(f"ledger entry {record.id} is final")
         self.fields = record.stored()
@@ -60,10 +57,8 @@ Entry = LedgerEntry  # its name in older stores
 
 
 class EntryIndex(Persistent):
-    """LedgerEntry ids under one key, newest first, with their number, because the length of a tree is a walk.
-
-    A few are kept in the object itself; a tree of their own comes with the many.
-    """
+    """Ids under one key, newest first. The length of a tree is a walk, so they are counted; a tree comes with the
+    many."""
 
     def __init__(self) -> None:
         self.few: tuple[int, ...] = ()
@@ -80,7 +75,6 @@ class EntryIndex(Persistent):
         self.ids.insert(-entry_id)
 
     def negative(self) -> Any:
-        """All of them, as a set of negative numbers."""
         return IISet([-kept for kept in self.few]) if self.ids is None else self.ids
 
     def remove(self, entry_id: int) -> None:
@@ -102,7 +96,7 @@ FEWER = 8  # so many ids are kept in the tree itself: most targets have no more,
 
 
 class Ledger(Folder):
-    """/api/healing/ledger. Entries are kept by number; `order` is the order in which they became final."""
+    """/api/healing/ledger. `order`: in which entries became final."""
 
     url = "/api/healing/ledger"
     mark = chain.NO_MARK
@@ -135,7 +129,7 @@ class Ledger(Folder):
     # -- writing
 
     def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> LedgerRecord:
-        """Write an intent."""
+        """An intent."""
         record = stage.opened(case, entry_id=self.next_id(), rule_id=rule_id, created_at=now, **fields)
         self.entries[record.id] = LedgerEntry(record.stored())
         self.open.insert(record.id)
@@ -157,7 +151,7 @@ class Ledger(Folder):
         events: int,
         **fields: Any,
     ) -> LedgerRecord:
-        """Write an entry that is final at once. An event that was only observed is not sent to event streams."""
+        """Final at once. What was only observed is not sent to event streams."""
         intent = stage.opened(case, entry_id=self.next_id(), rule_id=rule_id, created_at=now, **fields)
         key, last = chain_key(root), self.head
         record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=last, key=key, events=events)
@@ -169,7 +163,6 @@ class Ledger(Folder):
         return record
 
     def update(self, root: Root, entry_id: int | None, **fields: Any) -> None:
-        """Change an entry that is not final."""
         entry = self.entries[entry_id]
         record = entry.record._replace(**fields)
         entry.keep(record)
@@ -186,8 +179,7 @@ class Ledger(Folder):
         host: str | None = None,
         **fields: Any,
     ) -> LedgerRecord:
-        """Make an entry final: link it into the chain, count it in the statistics, as an outcome of `host`; of the host
-        of its target where none is given."""
+        """Make it final, linked and counted as an outcome of `host`, else of its target's host."""
         entry = self.entries[entry_id]
         key, previous = chain_key(root), self.head
         record = stage.final(
@@ -205,7 +197,6 @@ class Ledger(Folder):
         return (self.entries.maxKey() if self.entries else self.folded.highest) + 1
 
     def _chain(self, record: LedgerRecord, key: bytes) -> None:
-        """The next link: the order is that of becoming final."""
         self.head = str(record.hash)
         self.order[self.links() + 1] = record.id
         self.ended = chain.signed_end(key, self.links(), self.head) if key else None
@@ -217,11 +208,11 @@ class Ledger(Folder):
         return self.order.maxKey() if self.order else self.folded.links
 
     def id_at(self, place: int) -> int:
-        """The id of the entry at this position of the chain, or of the one that would come there."""
+        """Or of the one that would come there."""
         return int(self.order.get(place, self.next_id()))
 
     def link_at(self, place: int) -> str | None:
-        """The hash of the link at this position of the chain; nobody knows it where it was folded away."""
+        """None where it was folded away."""
         if place == self.folded.links:
             return self.folded.head
         entry = self.readable.find(self.order.get(place))
@@ -233,12 +224,12 @@ class Ledger(Folder):
         self.ended = chain.signed_end(key, self.links(), self.head)
 
     def can_roll_back(self, record: LedgerRecord) -> bool:
-        """Whether it was not rolled back and no rollback has begun."""
+        """Not rolled back, and no rollback has begun."""
         later = self.rolled_back_by(record)
         return (later is None or later.is_final) and self._rollback_status(record) != "rolled_back"
 
     def rolled_back_by(self, record: LedgerRecord) -> LedgerRecord | None:
-        """The later entry of the rollback that an admin requested."""
+        """As an admin requested."""
         later = self.rollbacks.get(record.id)
         return None if later is None else self.record(later)
 
@@ -262,7 +253,7 @@ class Ledger(Folder):
             self.filters.forget(record)
 
     def _count(self, record: LedgerRecord, host: str, now: float, skip: SkipSettings) -> None:
-        """Count an executed entry in the tallies of its action: of all targets, of its host, of its target."""
+        """Of all targets, of its host, of its target."""
         verified, total = stage.counts(record)
         for key in keys_of(record):
             tally = effectiveness.tried(self.tally(*key), now)
@@ -273,8 +264,7 @@ class Ledger(Folder):
     # -- reading
 
     def between(self, target: str, since: float, until: float, most: int) -> list[LedgerRecord]:
-        """The newest entries of a target that began in that time, the newest first. Ids are in the order of time: of
-        years of entries few are read."""
+        """The newest first. Ids are in the order of time, so few entries are read."""
         index = held(self.by_target, target)
         ids = index.newest(0, index.count) if index is not None else []
         first = bisect_left(ids, True, key=lambda entry_id: self._began(entry_id) <= until)
@@ -292,10 +282,9 @@ class Ledger(Folder):
     def shown(self, record: LedgerRecord) -> LedgerEntryShown:
         """An entry as the API gives it."""
         has_case = record.case_id in self.__parent__.book.cases if record.case_id else False
-        status = self._rollback_status(record)
         told = record._asdict()
         del told["executed"], told["verdict"]
-        told["rollback_status"] = status
+        told.update(rollback_status=self._rollback_status(record))
         return LedgerEntryShown(**told, has_case=has_case)
 
     def _rollback_status(self, record: LedgerRecord) -> str | None:
@@ -305,7 +294,7 @@ class Ledger(Folder):
     def page(
         self, rule_id: str | None, target: str | None, limit: int, offset: int, only: LedgerFilter = NO_FILTER
     ) -> tuple[int, list[LedgerRecord]]:
-        """(The number of entries, a page of them, newest first)."""
+        """(The number of entries, a page, newest first)."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
         elif rule_id is not None:
@@ -320,7 +309,7 @@ class Ledger(Folder):
         return len(fitting), [*self.records(fitting[offset : offset + limit])]
 
     def before(self, last: int | None, limit: int, only: LedgerFilter) -> list[LedgerEntryShown]:
-        """The newest that fit and are older than the entry `last`."""
+        """The newest that fit and are older than `last`."""
         older = (entry_id for entry_id in self._fitting(only) if last is None or entry_id < last)
         return [self.shown(record) for record in islice(self.records(older), limit)]
 
@@ -328,15 +317,14 @@ class Ledger(Folder):
         return (self.filters or FilterIndex()).fitting(self, among_these, only)
 
     def records(self, entry_ids: Iterable[int]) -> Iterator[LedgerRecord]:
-        """Those that can be read."""
         return (entry.record for entry in self.readable.some(entry_ids))
 
     def statistics(self, action_type: str, condition: str, target: str = "") -> tuple[int, int]:
-        """(verified, total) of an action for a condition, on one target or everywhere, at all times."""
+        """(verified, total) at all times."""
         return self.tally(action_type, told_of(condition)[0], target)[:2]
 
     def history(self, action_type: str, condition: str, target: str) -> tuple[OutcomeTally, OutcomeTally]:
-        """The tallies of the target's host and of the fleet."""
+        """Of the target's host, and of the fleet."""
         condition_text = told_of(condition)[0]
         return self.tally(action_type, condition_text, names_of(target)[-1]), self.tally(
             action_type, condition_text, ""
@@ -347,7 +335,7 @@ class Ledger(Folder):
 
 
 def keys_of(record: LedgerRecord) -> list[tuple[str, str, str]]:
-    """The keys of the tallies in which an executed entry counts."""
+    """Where an executed entry counts."""
     targets = ("", *names_of(record.target))
     return [
         (record.action_type, condition_text, target)
@@ -377,7 +365,6 @@ def _remove(tree: OOBTree, key: Any, entry_id: int) -> None:
 
 
 def held(tree: OOBTree, key: Any) -> EntryIndex | None:
-    """The ids under a key, or None."""
     ids = tree.get(key)
     return _index_of(ids) if isinstance(ids, tuple) else ids
 

@@ -1,7 +1,5 @@
-"""Whether a ledger is whole: the chain of its entries, and what is kept beside them.
-
-Every entry is read once and none is kept, for there may be a hundred thousand. Must not: change anything.
-"""
+"""Whether a ledger is whole, and what is kept beside its entries. None is kept in memory: there may be a hundred
+thousand. Must not: change anything."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ FREED_EVERY = 500  # entries; a connection would keep all that it has read until
 
 
 def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> ChainVerdict:
-    """Whether the chain is whole and holds everything that was ever written, but for what a mark stands for, and
-    whether the indexes and statistics fit to it. (The links alone would fit if the end of the chain was cut off.)"""
+    """Links alone would fit where the end was cut off: so everything that was ever written must be there or under a
+    mark, and indexes and statistics must fit."""
     checked = _verdict(ledger, key, now)
     if not ledger.folded.links:
         return checked
@@ -29,7 +27,7 @@ def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> ChainVerdic
 
 
 def head_verdict(ledger: Ledger, key: bytes, noted: NotedHead) -> str:
-    """What an end of the chain that somebody has kept says. Of links that were folded away nobody can say anything."""
+    """Of a head that somebody has kept. Folded links are unknown."""
     if noted.links < ledger.folded.links:
         return chain.UNKNOWN
     if ledger.link_at(noted.links) == noted.head:
@@ -60,8 +58,7 @@ def _verdict(ledger: Ledger, key: bytes, now: float | None) -> ChainVerdict:
 
 
 def chained(ledger: Ledger) -> Iterator[JsonObject]:
-    """The final entries in the order of the chain. One that is missing or cannot be read is replaced by a link that
-    fits nowhere."""
+    """A missing or damaged entry is replaced by a link that fits nowhere."""
     for number, entry_id in enumerate(ledger.order.values()):
         if number % FREED_EVERY == 0 and ledger._p_jar is not None:
             ledger._p_jar.cacheGC()
@@ -70,14 +67,14 @@ def chained(ledger: Ledger) -> Iterator[JsonObject]:
 
 
 class Derived:
-    """What is kept beside the entries, made again from them: which were rolled back, and the statistics."""
+    """Made again from the entries: rollbacks and statistics."""
 
     def __init__(self) -> None:
         self.rollbacks: dict[int, int] = {}
         self.tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
 
     def noting(self, entries: Iterable[JsonObject]) -> Iterator[JsonObject]:
-        """The same entries: each is noted when the next one is asked for, for then its link was good."""
+        """Each is noted when the next is asked for, for then its link was good."""
         for fields in entries:
             yield fields
             self.take(LedgerRecord.read(fields))
@@ -91,7 +88,7 @@ class Derived:
             self.tallies[key] = (before[0] + verified, before[1] + total)
 
     def take_folded(self, ledger: Ledger, key: bytes) -> bool:
-        """What the mark stands for; whether that is as it was signed."""
+        """Whether the mark's tallies are as signed."""
         rows = ledger.folded_tallies or {}
         if len(rows) != ledger.folded.rows or sum(row.total for row in rows.values()) != ledger.folded.counted:
             return False
@@ -103,7 +100,7 @@ class Derived:
         return True
 
     def compared(self, ledger: Ledger, checked: ChainVerdict) -> ChainVerdict:
-        """The verdict on the chain, unless what the ledger keeps is something else."""
+        """With what the ledger keeps."""
         changed = dict(ledger.rollbacks.items()).items() ^ self.rollbacks.items()
         if changed:
             first = min(entry_id for entry_id, _ in changed)
@@ -118,7 +115,7 @@ class Derived:
 
 
 def _first_outside(ledger: Ledger) -> int:
-    """The first id behind the folded ones that is neither open nor in the chain; else the next id."""
+    """Behind the folded ones, neither open nor in the chain; else the next id."""
     held, next_id = {*ledger.order.values(), *ledger.open}, ledger.next_id()
     outside = (n for n in range(ledger.folded.highest + 1, next_id) if n not in held or n not in ledger.entries)
     return next(outside, next_id)

@@ -1,8 +1,5 @@
-"""How many entries of the ledger came to which outcome, by rule: what /metrics counts, whatever was folded away since.
-
-Entries are counted in the order of the chain, when they become final. A store of an older version is counted by an
-evolve step; what an older node writes beside this version is counted with the next entry.
-"""
+"""Outcomes of the ledger by rule, for /metrics, whatever was folded away. Counted in the order of the chain; what an
+older node writes beside this version is counted with the next entry."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from .ledgerfilters import PIECE, ChainedEntries
 
 
 class CountedEntries(ChainedEntries, Protocol):
-    """Of the ledger: the counts too. `counted_links`: of the chain, how many are in them."""
+    """`counted_links`: how many of the chain are counted."""
 
     outcomes: Any
     counted_links: int
 
 
 def catch_up(ledger: CountedEntries, most: int = PIECE) -> bool:
-    """Count the next links of the chain; whether there are more."""
+    """Whether there are more links."""
     if ledger.outcomes is None:
         ledger.outcomes = OOBTree()  # (rule, outcome) -> how many
     links = list(islice(ledger.order.items(ledger.counted_links + 1), most))
@@ -38,7 +35,7 @@ def catch_up(ledger: CountedEntries, most: int = PIECE) -> bool:
 
 
 def count_outcomes(root: Root) -> None:
-    """Evolve step: the entries of an older store are counted."""
+    """Evolve step."""
     ledger = healing_of(root).ledger
     while catch_up(ledger):
         if ledger._p_jar is not None:

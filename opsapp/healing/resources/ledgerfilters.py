@@ -1,8 +1,7 @@
-"""Which entries of the ledger fit a filter, by an index: of their outcome, their action, and when they began.
+"""Which entries fit a filter, by an index of outcome, action and time.
 
-Only final entries are in it, in the order of the chain, for they never change. A store of an older version gets it by
-an evolve step; what an older node writes beside this version is indexed with the next entry, and looked at until then.
-Must not: read entries for a question, but those that are not in the index yet.
+Only final entries are in it, for they never change. What an older node writes is looked at until the next entry indexes
+it. Must not: read other entries for a question.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ ID_BITS, LATEST = 28, 1 << 34  # of a key by time: of its 63 bits the entry's nu
 
 
 class LedgerFilter(NamedTuple):
-    """What else an entry must be, beside its rule and target."""
+    """Beside rule and target."""
 
     outcome: str | None = None
     action_type: str | None = None
@@ -37,7 +36,7 @@ class LedgerFilter(NamedTuple):
     until: int | None = None
 
     def fits(self, fields: JsonObject) -> bool:
-        """Of what an entry stores: most need not become a record."""
+        """Most entries need not become a record."""
         if self.outcome not in (None, fields.get("outcome")):
             return False
         if self.action_type not in (None, fields.get("action_type", "")):
@@ -50,7 +49,7 @@ NO_FILTER = LedgerFilter()
 
 
 class ChainedEntries(Protocol):
-    """Of the ledger: entries by number, the numbers in the order of the chain, and those that are under way."""
+    """Of the ledger: `order`, and what is under way."""
 
     entries: Any
     order: Any
@@ -63,7 +62,7 @@ class ChainedEntries(Protocol):
 
 
 class FilterIndex(Persistent):
-    """Numbers of entries are negative in it, so that the newest comes first. `links`: of the chain, how many are in."""
+    """Negative numbers, so that the newest comes first. `links`: of the chain, in it."""
 
     def __init__(self) -> None:
         self.links = 0
@@ -72,7 +71,7 @@ class FilterIndex(Persistent):
         self.times = LLTreeSet()
 
     def catch_up(self, ledger: ChainedEntries, most: int = PIECE) -> bool:
-        """Index the next links of the chain; whether there are more."""
+        """Whether there are more links."""
         links = list(islice(ledger.order.items(self.links + 1), most))
         for entry_id, entry in ledger.readable.some_items([entry_id for _, entry_id in links]):
             fields = entry.fields
@@ -84,7 +83,7 @@ class FilterIndex(Persistent):
         return self.links < ledger.links()
 
     def forget(self, record: LedgerRecord) -> None:
-        """The entry is folded away; it may not be in the index yet."""
+        """It may not be in the index yet."""
         for ids in (self.outcomes.get(record.outcome), self.actions.get(record.action_type)):
             if ids is not None and -record.id in ids:
                 ids.remove(-record.id)
@@ -93,7 +92,7 @@ class FilterIndex(Persistent):
             self.times.remove(place)
 
     def fitting(self, ledger: ChainedEntries, among_these: Any, only: LedgerFilter) -> list[int]:
-        """The numbers of the entries that fit, the newest first. `among_these`: negative numbers, or None for all."""
+        """Newest first. `among_these`: negative, or None for all."""
         sets = [] if among_these is None else [among_these]
         if only.outcome is not None:
             sets.append(self.outcomes.get(only.outcome, IISet()))
@@ -116,7 +115,7 @@ class FilterIndex(Persistent):
         return IISet([-(place & mask) for place in self.times.keys(first, last)])
 
     def _outside(self, ledger: ChainedEntries) -> list[int]:
-        """What is under way, and what is not indexed yet; of many only the newest."""
+        """Under way, or not indexed yet; of many only the newest."""
         return sorted({*ledger.open, *ledger.order.values(self.links + 1)}, reverse=True)[:LOOKED_AT]
 
 
@@ -131,7 +130,7 @@ def _below(tree: Any, key: str) -> Any:
 
 
 def index_filters(root: Root) -> None:
-    """Evolve step: the entries of an older store come into the index."""
+    """Evolve step."""
     ledger = healing_of(root).ledger
     if ledger.filters is None:
         ledger.filters = FilterIndex()

@@ -1,7 +1,7 @@
-"""Folding: the oldest links of the ledger's chain go, and a signed mark stands for them.
+"""Folding: the oldest links go, and a signed mark stands for them.
 
-Only what is sound goes: a link that does not fit is left for `verify` to name, because a mark over it would make it
-good. Who holds the lease of the pipeline folds. Must not: decide how long entries are kept.
+A link that does not fit stays for `verify` to name: a mark over it would make it good. Who holds the pipeline's lease
+folds. Must not: decide how long entries are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHOWN = 20  # the page of a problem shows so many heals
 
 
 def fold(ledger: Ledger, key: bytes, now: float, days: int, limit: int = PAGE) -> int:
-    """Fold a page of the links whose entries ended more than so many days ago; how many went."""
+    """A page of those that ended more than `days` ago; how many went."""
     before, mark = now - days * chain.DAY, ledger.folded
     if not key or chain.fold_mistake(mark, key, now):
         return 0
@@ -52,8 +52,7 @@ def fold(ledger: Ledger, key: bytes, now: float, days: int, limit: int = PAGE) -
 
 
 def _foldable(ledger: Ledger, key: bytes, before: float, limit: int) -> Iterator[LedgerRecord]:
-    """The oldest entries, as far as they are sound, over, and needed by nothing. The last link and the newest entry
-    stay, so that the next ones are numbered on from them."""
+    """Sound, over, and needed by nothing. The last link and the newest entry stay, for the numbering."""
     previous, last, newest = ledger.folded.head, ledger.links(), ledger.entries.maxKey() if ledger.entries else 0
     places = enumerate(islice(ledger.order.items(), limit), ledger.folded.links + 1)
     for expected, (place, entry_id) in places:
@@ -73,7 +72,7 @@ def _foldable(ledger: Ledger, key: bytes, before: float, limit: int) -> Iterator
 
 
 def _is_needed(ledger: Ledger, record: LedgerRecord, before: float) -> bool:
-    """By a case that is open or was until lately, by a rollback that is under way, or on the page of a problem."""
+    """By a case, a rollback under way, or a problem's page."""
     healing = ledger.__parent__
     case = healing.book.record_of(record.case_id) if record.case_id else None
     if case is not None and not (isinstance(case, ClosedCase) and (case.closed_at or before) < before):
@@ -88,7 +87,7 @@ def _is_needed(ledger: Ledger, record: LedgerRecord, before: float) -> bool:
 
 
 def _count(ledger: Ledger, key: bytes, going: list[LedgerRecord]) -> bool:
-    """Add what these are in the statistics to what is folded already; nothing where that is not as it was signed."""
+    """False where the tallies are not as signed."""
     rows = ledger.folded_tallies if ledger.folded_tallies is not None else OOBTree()
     added: dict[tuple[str, str, str], tuple[int, int]] = {}
     for record in going:

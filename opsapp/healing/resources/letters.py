@@ -1,5 +1,4 @@
-"""The morning letter in the store: when it goes where, which days have had theirs, how far the last one told, and the
-last one itself."""
+"""The morning letter in the store."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from opsapp.wire.records import made, plain
 
 
 class LetterBook(Persistent):
-    """`links`: up to here of the ledger's chain letters have told, and up to `until`; None: there was none."""
+    """Letters have told up to `links` of the chain, and `until`; None: there was none."""
 
     def __init__(self) -> None:
         self.fields: JsonObject = {}

@@ -1,5 +1,4 @@
-"""Problems in the store: /api/healing/problems. What the pipeline needs of them is in plain indexes, so that a damaged
-problem holds up no heal."""
+"""/api/healing/problems. The pipeline reads plain indexes, so that a damaged problem holds up no heal."""
 
 from __future__ import annotations
 
@@ -17,14 +16,12 @@ NOTHING = Recurrence()
 
 
 class Opened(NamedTuple):
-    """A problem that has just begun."""
-
     problem: RecurringProblem
     heals: int
 
 
 class Problems(Folder):
-    """/api/healing/problems."""
+    """/api/healing/problems"""
 
     url = "/api/healing/problems"
     holds = PROBLEM
@@ -40,7 +37,7 @@ class Problems(Folder):
         return self.recurrences.get((rule_id, target), NOTHING)
 
     def seen(self, rule_id: str, target: str, now: float) -> None:
-        """The rule has found this target again: a problem about it is not quiet."""
+        """Found again: its problem is not quiet."""
         if (rule_id, target) in self.open_on:
             self.recurrences[rule_id, target] = self.recurrence(rule_id, target).seen(now)
 
@@ -55,7 +52,7 @@ class Problems(Folder):
         return problem
 
     def keep(self, problem: RecurringProblem, facts: ProblemFacts) -> None:
-        """What is known of it by now. A closed one begins to count anew."""
+        """A closed one begins to count anew."""
         before, key = problem.facts, (facts.rule_id, facts.target)
         if before.is_open and before.due is not None:
             self.due.discard((before.due, *key))
@@ -73,15 +70,15 @@ class Problems(Folder):
         problem.facts = facts
 
     def overdue(self, now: float) -> frozenset[tuple[str, str]]:
-        """(rule, target) of every open problem whose date has passed."""
+        """Of open problems: (rule, target)."""
         return frozenset((rule_id, target) for _, rule_id, target in self.due.keys(None, (now, ""), excludemax=True))
 
     def quiet(self, before: float) -> list[str]:
-        """Ids of open problems whose target has not been found since."""
+        """Not found since."""
         return [problem_id for key, problem_id in self.open_on.items() if self.recurrence(*key).seen_at <= before]
 
     def purge(self, before: float, limit: int) -> bool:
-        """Forget problems closed long ago. Whether there may be more."""
+        """Whether there may be more."""
         old = list(islice(self.closed.keys(None, (before, "")), limit))
         for closed_at, problem_id in old:
             self.closed.remove((closed_at, problem_id))
@@ -89,7 +86,7 @@ class Problems(Folder):
         return len(old) == limit
 
     def forget(self, before: float, after: tuple[str, str] | None, limit: int) -> tuple[str, str] | None:
-        """Forget a page of heals that no problem is about and that are too old for one; where to go on, or None."""
+        """Heals that are too old for a problem; where to go on, or None."""
         page = list(islice(self.recurrences.items(after, excludemin=after is not None), limit))
         for key, recurrence in page:
             if recurrence.seen_at < before and key not in self.open_on:

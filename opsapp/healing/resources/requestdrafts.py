@@ -1,7 +1,5 @@
-"""Requests for an outage of thousands while they are being written, some targets in each transaction.
-
-Nobody has seen such a request. Its cases wait for the name that it will have. `engine.requestdrafts` writes it.
-"""
+"""Requests for an outage of thousands while `engine.requestdrafts` writes them, some targets in each transaction. Cases
+wait for the name that a request will have."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ PIECE = "part of a request"  # what people call it
 
 
 class DraftPiece(SealedFields):
-    """What one transaction has brought: a target for each case."""
+    """Of one transaction."""
 
     sealed_fields = ("targets",)
 
@@ -29,8 +27,8 @@ class DraftPiece(SealedFields):
 
 
 class RequestDraft(SealedFields):
-    """One request. `plan` is that of its first target; `step` is the action and its place in the chain, the same for
-    all; `lowered` says why the level is lower than the rule's, or nothing."""
+    """`plan`: of its first target; `step`: the action and its place in the chain. `lowered`: why the level is lower, or
+    ""."""
 
     sealed_fields = ("plan",)
 
@@ -56,8 +54,7 @@ class RequestDraft(SealedFields):
 
 
 class Asking(Persistent):
-    """The requests of one deed. `after`: the case that was looked at last, of those that want it in the order of their
-    ids."""
+    """Of one deed. `after`: the case that was looked at last, by id."""
 
     def __init__(self) -> None:
         self.after = ""

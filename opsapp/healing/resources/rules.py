@@ -28,7 +28,7 @@ from .signedtrust import TRUST, SignedTrust
 
 
 class IRuleReader(Interface):
-    """Utility: called without arguments after each commit that changed rules, in the thread that committed."""
+    """Utility: called after each commit that changed rules, in its thread."""
 
 
 def wake_rule_reader(root: Root) -> None:
@@ -38,7 +38,7 @@ def wake_rule_reader(root: Root) -> None:
 
 
 class Rules(Folder):
-    """/api/healing/rules. `version` grows with every change, so that readers know when to read them again."""
+    """/api/healing/rules. `version` grows with every change, for readers."""
 
     url = "/api/healing/rules"
     holds = "rule"
@@ -53,15 +53,14 @@ class Rules(Folder):
 
 
 class RuleDeeds(NamedTuple):
-    """What the store says that a rule does. `whole`: whether all that it runs could be read."""
+    """`whole`: all that it runs could be read."""
 
     definition: str
     whole: bool
 
 
 class Rule(SealedFields, Record):
-    """One rule. `source` says where it is written: `default`, `yaml` or `api`. `fields` are its settings as they are
-    stored, `record` is all of it, typed: made once for as long as the object is loaded."""
+    """`source`: `default`, `yaml` or `api`. `record` is made once while the object is loaded."""
 
     url = "/api/healing/rules/{rule_id}"
     sealed_fields = ("fields",)
@@ -83,7 +82,7 @@ class Rule(SealedFields, Record):
         return self._v_record[1]
 
     def deeds(self, root: Root) -> RuleDeeds:
-        """Asked at each decision: kept beside the fields of a rule that runs no automation."""
+        """Asked at each decision: kept where no automation is run."""
         if self._v_deeds is not None and self._v_deeds[0] is self.fields:
             return self._v_deeds[1]
         runs = self.record.automations
@@ -96,8 +95,8 @@ class Rule(SealedFields, Record):
 
 
 class TrustBook(Folder):
-    """/api/healing/trust. `signed`: whether each state has its signature, and `defined`: whether each says what its
-    rule does as this version does; in a store of an older version none has. `marks`: how far each has come."""
+    """/api/healing/trust. In a store of an older version no state is `signed`, or `defined` as this version defines
+    rules. `marks`: how far each has come."""
 
     url = "/api/healing/trust"
     holds = TRUST
@@ -115,7 +114,7 @@ class TrustBook(Folder):
 
 
 class TrustState(SignedTrust):
-    """A rule's trust: a small object of its own, because it changes with every trigger."""
+    """An object of its own, because it changes with every trigger."""
 
     url = "/api/healing/trust/{rule_id}"
 
@@ -135,8 +134,7 @@ class TrustState(SignedTrust):
         )
 
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
-        """Keep the new trust; an event tells of a changed level or ceiling. What follows from an edited one is not
-        kept: the pipeline lets the rule fall."""
+        """What follows from an edited one is not kept: the pipeline lets the rule fall."""
         if not self.is_sound(root):
             return
         before, self.trust = self.trust, trust
@@ -163,7 +161,7 @@ def _whole(time: float | None) -> int | None:
 
 
 def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, now: float) -> Rule:
-    """Write a rule, and its trust: a new one starts at its initial level, an edited one may lose trust."""
+    """A new one starts at its initial level, an edited one may lose trust."""
     healing = healing_of(root)
     rule, fields = healing.rules.get(rule_id), settings.stored()
     if rule is None:
@@ -177,7 +175,6 @@ def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, n
 
 
 def _trusted(root: Root, rule: Rule, now: float) -> None:
-    """It was written: who reads rules reads it, and its trust is that of what it does now."""
     healing, rule_id, settings = healing_of(root), rule.__name__, rule.record
     healing.rules.touch(root)
     healing.book.review(root, rule_id, now)
@@ -193,7 +190,7 @@ def _trusted(root: Root, rule: Rule, now: float) -> None:
 
 
 def definition_of(root: Root, rule: RuleSettings) -> str:
-    """The hash of what the rule does, its automations included."""
+    """Its automations included."""
     automations: dict[str, str] = {}
     for automation_id in rule.automations:
         automations |= digests(root, automation_id)
@@ -201,7 +198,7 @@ def definition_of(root: Root, rule: RuleSettings) -> str:
 
 
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
-    """An edit of an automation counts as an edit of all rules that run it, at any depth; so does its end."""
+    """An edit, or the end, of an automation counts as an edit of all rules that run it."""
     healing = healing_of(root)
     for stored in healing.rules.whole():
         rule_id, rule = stored.__name__, stored.record
@@ -214,14 +211,12 @@ def automation_edited(root: Root, automation_id: str, now: float) -> None:
 
 
 class DeletedRule(NamedTuple):
-    """A rule that can be put back, and its trust."""
-
     rule: Rule
     state: TrustState | None
 
 
 def put_rule_back(root: Root, gone: DeletedRule) -> None:
-    """With its trust, unless somebody has edited that in the store."""
+    """With its trust, unless that was edited in the store."""
     healing, rule_id = healing_of(root), gone.rule.__name__
     require_free(root, rule_id)
     if gone.state is not None and gone.state.is_sound(root):

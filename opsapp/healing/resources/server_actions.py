@@ -1,7 +1,7 @@
-"""What the service itself does for a heal: webhooks and commands on its own machine, from the intent to the answer.
+"""What the service itself does for a heal: webhooks and commands.
 
-A row is written with the step that needs it (`intended`). A commit before the effect marks it `begun`, a commit after
-it stores the answer. If the process ends in between, the row shows that the result is unknown.
+A row is `intended` with its step, `begun` in a commit before the effect, and has its answer in one after it: if the
+process ends between, its result is unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class WebhookCall(NamedTuple):
 
 
 class OwnCommand(NamedTuple):
-    """Argument lists for this machine. The action and its parameters say what else it touches."""
+    """Argument lists. Action and parameters say what else it touches."""
 
     steps: list[list[str]]
     action_type: str | None = None
@@ -38,7 +38,7 @@ KINDS: dict[str, type[WebhookCall | OwnCommand]] = {"webhook": WebhookCall, "arg
 
 
 class ActionEnd(NamedTuple):
-    """How it ended, in the form of an agent's answer to a command."""
+    """In the form of an agent's answer."""
 
     status: str
     reason: str | None = None
@@ -48,8 +48,6 @@ class ActionEnd(NamedTuple):
 
 
 class ServerAction(NamedTuple):
-    """A row."""
-
     wanted: WebhookCall | OwnCommand
     timeout: float
     state: str = "intended"  # then begun, then answered
@@ -65,13 +63,13 @@ class ServerAction(NamedTuple):
         return next(kind for kind, record in KINDS.items() if isinstance(self.wanted, record))
 
     def stored(self) -> Mapping[str, object]:
-        """`params` and `answer` are those of a command to an agent."""
+        """As of a command to an agent."""
         kept = self._asdict()
         return {"kind": self.kind, "params": kept.pop("wanted")._asdict(), **kept}
 
 
 class StoredAction(SealedFields):
-    """A row in the store: its parameters may hold a credential."""
+    """Parameters may hold a credential."""
 
     sealed_fields = ("fields",)
 
@@ -80,7 +78,7 @@ class StoredAction(SealedFields):
 
 
 class ServerActions(Persistent):
-    """Rows by id. A row goes when its heal has read the answer."""
+    """A row goes when its heal has read the answer."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()
@@ -94,12 +92,12 @@ class ServerActions(Persistent):
         self.rows[action_id] = StoredAction(action.stored())
 
     def _read(self, action_id: str) -> ServerAction | None:
-        """Stores of an older version hold the fields themselves."""
+        """Older stores hold the fields themselves."""
         row = self.rows.get(action_id)
         return None if row is None else ServerAction.read(**(row.fields if isinstance(row, StoredAction) else row))
 
     def begin(self, token: int, limit: int) -> list[tuple[str, ServerAction]]:
-        """Mark waiting rows as begun under this token; rows that were begun under an older token are lost."""
+        """Rows begun under an older token are lost."""
         begun: list[tuple[str, ServerAction]] = []
         for action_id, row in list(self.rows.items()):
             action = self._read(action_id)
@@ -113,7 +111,7 @@ class ServerActions(Persistent):
         return begun
 
     def finish(self, action_id: str, end: ActionEnd) -> bool:
-        """Store the answer, once; whether this was the first."""
+        """Whether this was the first answer."""
         action = self._read(action_id)
         if action is None or action.state == "answered":
             return False
@@ -121,7 +119,7 @@ class ServerActions(Persistent):
         return True
 
     def answer(self, action_id: str) -> HostAnswer | None:
-        """The answer, or None while it is open. A missing row is lost."""
+        """None while it is open. A missing row is lost."""
         action = self._read(action_id)
         if action is None:
             return HostAnswer("lost", LOST)

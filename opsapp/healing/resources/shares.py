@@ -1,7 +1,7 @@
-"""What hosts may do alone by what they were given: the fleet's heals of an hour are shared out, and never twice.
+"""What hosts may do alone: the fleet's heals of an hour are shared out, never twice.
 
-What a host was given cannot be taken back while it is away. So a share that was made smaller counts in full until what
-the host was given before has expired, or the host is known to have the smaller one. Must not: draw the shares.
+A share cannot be taken back while its host is away: a smaller one counts in full until the former has expired, or the
+host is known to have it. Must not: draw the shares.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opsapp.runtime.queue import Agenda
 
 
 class GivenShare(NamedTuple):
-    """So many heals an hour, until then, since when."""
+    """Heals an hour."""
 
     heals: int
     until: float
@@ -23,7 +23,7 @@ class GivenShare(NamedTuple):
 
 
 class Shares(Persistent):
-    """`held`: agent -> what it may hold, the latest last; `ends`: (time, agent); `total` is the sum of all."""
+    """`held`: by agent, the latest last; `ends`: (time, agent)."""
 
     def __init__(self) -> None:
         self.held = OOBTree()
@@ -31,11 +31,11 @@ class Shares(Persistent):
         self.total = 0
 
     def most(self, agent_id: str) -> int:
-        """What an agent may do at most, whichever of these it holds."""
+        """Whichever it holds."""
         return max((share.heals for share in self._of(agent_id)), default=0)
 
     def left(self, agent_id: str, wanted: int, limit: int) -> int:
-        """As much of what an agent shall have as can be given to it without exceeding the limit."""
+        """As much as the limit allows."""
         own = self.most(agent_id)
         return min(wanted, own + max(0, limit - self.total))
 
@@ -43,13 +43,13 @@ class Shares(Persistent):
         self._become(agent_id, [*self._of(agent_id), share])
 
     def taken(self, agent_id: str, before: float) -> None:
-        """The agent surely has what it was given last, if that was before then: it holds nothing else."""
+        """It surely has what it was given last, if before then: it holds nothing else."""
         held = self._of(agent_id)
         if len(held) > 1 and held[-1].since <= before:
             self._become(agent_id, held[-1:])
 
     def expire(self, now: float) -> None:
-        """What has expired is held no longer; of agents that were deleted too."""
+        """Of deleted agents too."""
         for _, agent_id in list(Agenda(self.ends).until(now)):
             self._become(agent_id, [share for share in self._of(agent_id) if share.until > now])
 

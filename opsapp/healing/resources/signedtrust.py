@@ -1,8 +1,7 @@
-"""Trust states that are signed with the key of the store's chains when they are stored, and checked before they count.
+"""Trust states, signed with the key of the store's chains and checked before they count.
 
-Whoever edits the store without the key cannot raise a rule's level, its evidence or its lift: what is not as it was
-signed lets no rule act. A mark beside each state says how far it had come, so that an older state, which was signed
-too, is noticed where it was put back. Must not: decide what follows from that, or tell people.
+Whoever edits the store without the key cannot raise a level: what is not as signed lets no rule act. A mark beside each
+state shows an older one that was put back. Must not: decide what follows, or tell people.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ TRUST = "trust of a rule"  # what people call it
 
 
 class SignedTrust(Record):
-    """A trust and its signature, which covers the rule's id: the state of one rule is none for another."""
+    """The signature covers the rule's id."""
 
     signature: str | None = None
     _v_sound: Trust | None = None  # the trust that was checked last
@@ -33,8 +32,7 @@ class SignedTrust(Record):
         self.trust = trust
 
     def __getstate__(self) -> Any:
-        """Signed whenever it is stored by a node that has the key. Without the key it keeps the signature that it had,
-        which no longer fits."""
+        """Signed by a node that has the key; without it the old signature stays, and no longer fits."""
         state = super().__getstate__()
         if self._p_jar is not None and getattr(self._p_jar.db(), "opsapp_node", None) is not None:
             root = self._p_jar.root()[KEY]
@@ -43,8 +41,7 @@ class SignedTrust(Record):
         return state
 
     def is_sound(self, root: Root) -> bool:
-        """Whether it is as it was signed. What this transaction has changed is signed with it; in a store of an older
-        version nothing is signed yet."""
+        """What this transaction has changed is signed with it; in an older store nothing is signed yet."""
         if not healing_of(root).trust.signed:
             return True
         if self._p_changed or self._v_sound is self.trust:
@@ -59,7 +56,7 @@ class SignedTrust(Record):
         return True
 
     def mark(self, root: Root, key: bytes | None = None) -> None:
-        """What is older than this state is refused from now on. Nothing is written where it has come no further."""
+        """What is older is refused from now on."""
         key, reached = key or chainkey.chain_key(root), self._reached()
         mark = (*reached, chains.link(key, chains.GENESIS, _marking(self.__name__, reached)))
         marks = healing_of(root)["trust"].all_marks()
@@ -67,7 +64,7 @@ class SignedTrust(Record):
             marks[self.__name__] = mark
 
     def _reached(self) -> tuple[float, int]:
-        """What only grows: when the level was entered, and the cases since."""
+        """What only grows."""
         return self.trust.since, self.trust.executions
 
     def _is_latest(self, root: Root) -> bool:
@@ -79,7 +76,7 @@ class SignedTrust(Record):
         return is_whole and self._reached() >= tuple(reached)
 
     def _is_new(self, root: Root) -> bool:
-        """As a new rule's, which asks for a person before it acts and has earned nothing."""
+        """It asks before it acts and has earned nothing."""
         rule, trust = healing_of(root).rules.get(self.__name__), self.trust
         if rule is None or trust.current_level not in LEVELS[: rank("notify") + 1]:
             return False
@@ -106,8 +103,7 @@ def signature(key: bytes, state: SignedTrust) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can say of it. A field with its default value is left out, so that a later version, which has more
-    fields, signs the same."""
+    """Defaults are left out, so that a version with more fields signs the same."""
     if hasattr(value, "_fields"):
         fields, defaults = value._asdict(), value._field_defaults
         return {name: plain(field) for name, field in fields.items() if name not in defaults or field != defaults[name]}
@@ -115,7 +111,7 @@ def plain(value: Any) -> Any:
 
 
 def sign_all(root: Root, key: bytes) -> int:
-    """The store has got the key of its chains: what is there is signed with it. How many states that are."""
+    """The store has got its key. How many."""
     states = dict(healing_of(root).trust.items())
     for state in states.values():
         state._p_changed = True
@@ -124,7 +120,7 @@ def sign_all(root: Root, key: bytes) -> int:
 
 
 def mark_older(root: Root) -> None:
-    """Once in a store of an older version: no state may go back behind what it says now."""
+    """Once in an older store: no state may go back behind this."""
     book = healing_of(root)["trust"]
     if book.marks is None and not chainkey.is_shut(root):
         for state in book.values():
@@ -133,7 +129,7 @@ def mark_older(root: Root) -> None:
 
 
 def sign_older(root: Root) -> int:
-    """Once in a store of an older version, whose states are taken as they are. How many they were."""
+    """Once in an older store, whose states are taken as they are. How many."""
     book = healing_of(root).trust
     if book.signed or chainkey.is_shut(root):
         return 0

@@ -1,4 +1,4 @@
-"""Suggestions: what a person should look at, according to the records. /api/healing/suggestions."""
+"""/api/healing/suggestions: what a person should look at."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opsapp.wire.records import made
 
 
 class Suggestions(Folder):
-    """Numbered, newest last. `evidence` remembers what each was about: the same is not suggested twice."""
+    """Numbered, newest last. `evidence`: the same is not suggested twice."""
 
     url = "/api/healing/suggestions"
     holds = "suggestion"
@@ -32,7 +32,7 @@ class Suggestions(Folder):
         now: float,
         about: JsonObject | None = None,
     ) -> bool:
-        """Suggest, unless this evidence has led to a suggestion before, dismissed or not."""
+        """Unless this evidence has led to one before, dismissed or not."""
         key = (category, rule_id, evidence)
         if key in self.evidence:
             return False
@@ -53,7 +53,7 @@ class Suggestions(Folder):
         return True
 
     def withdraw(self, ids: set[int]) -> None:
-        """Dismiss these and forget what they were about: the same may be suggested again."""
+        """The same may be suggested again."""
         for number in ids:
             self[str(number)].dismiss()
         for key in [key for key, number in self.evidence.items() if number in ids]:

@@ -1,4 +1,4 @@
-"""Deeds: what each rule does about the outages that it sees, wave after wave. `stages.waves` says what follows."""
+"""What each rule does about its outages, wave after wave (`stages.waves`)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from opsapp.lib.ids import new_id
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
+from .latertrees import NO_TREE, grown
 from .requestdrafts import PIECE, Asking, RequestDraft
 
 KEPT = 20  # deeds of a rule that are over
 
 
 class StoredDeed(Persistent):
-    """A deed, and its members in trees: a verdict writes the counts and a leaf or two, however many there are."""
+    """Members in trees: a verdict writes a leaf or two."""
 
     def __init__(self, deed: Deed):
         self.deed = deed
@@ -48,15 +49,14 @@ class StoredDeed(Persistent):
             (self.wanting.insert if holds else self.wanting.remove)(member.case_id)
 
     def in_line(self) -> Iterable[DeedMember]:
-        """Who is ready and waits, in order."""
+        """Ready and waiting, in order."""
         return (self.members[case_id] for _, _, case_id in self.line)
 
 
 class WaveBook(Persistent):
-    """Deeds by id, and the last ones of each rule."""
+    """And the last deeds of each rule."""
 
-    # deed -> Asking: what is asked about it, until that is whole; of an older version there is none
-    asking: OOBTree | None = None
+    asking: OOBTree = NO_TREE  # deed -> Asking: what is asked about it, until that is whole
 
     def __init__(self) -> None:
         self.deeds = OOBTree()
@@ -66,35 +66,33 @@ class WaveBook(Persistent):
         return None if deed_id is None else self.deeds.get(deed_id)
 
     def asking_of(self, deed_id: str | None) -> Asking | None:
-        asking: Asking | None = None if self.asking is None else ChildrenOf(self.asking, PIECE).find(deed_id)
+        if deed_id is None or deed_id not in self.asking:
+            return None
+        asking: Asking | None = ChildrenOf(self.asking, PIECE).find(deed_id)
         return asking
 
     def begin_asking(self, deed_id: str) -> Asking:
-        if self.asking is None:
-            self.asking = OOBTree()
-        asking = self.asking[deed_id] = Asking()
+        asking = grown(self, "asking")[deed_id] = Asking()
         return asking
 
     def end_asking(self, deed_id: str) -> None:
-        if self.asking is not None:
-            self.asking.pop(deed_id, None)
+        self.asking.pop(deed_id, None)
 
     def to_ask(self) -> list[str]:
-        """Deeds about which people will be asked, once that is whole. One that has stopped asks nobody any more."""
-        return [deed_id for deed_id in self.asking or () if self._goes_on(deed_id)]
+        """One that has stopped asks nobody."""
+        return [deed_id for deed_id in self.asking if self._goes_on(deed_id)]
 
     def _goes_on(self, deed_id: str) -> bool:
         stored = self.find(deed_id)
         return stored is not None and not stored.deed.stopped and self.asking_of(deed_id) is not None
 
     def draft_of(self, case: CaseRecord) -> RequestDraft | None:
-        """The request that this case will be asked about, while it is not whole."""
+        """While it is not whole."""
         asking = self.asking_of(case.deed)
         draft: RequestDraft | None = None if asking is None else ChildrenOf(asking.drafts, PIECE).find(case.approval_id)
         return draft
 
     def open_to(self, case: CaseRecord) -> StoredDeed | None:
-        """The deed of the outage that this case belongs to, if there is one."""
         newest_first = (self.deeds[deed_id] for deed_id in reversed(self.of_rule.get(case.rule_id, ())))
         fit = (stored for stored in newest_first if joins(stored.deed, case) and case.target not in stored.targets)
         return next(fit, None)
@@ -110,13 +108,12 @@ class WaveBook(Persistent):
         return stored
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds."""
         for stored in self.deeds.values():
             stored.deed = stored.deed._replace(began_at=stored.deed.began_at + by)
 
 
 def members_into_trees(root: Root) -> None:
-    """A deed was one value with all its members, which each verdict wrote anew."""
+    """Evolve step: each verdict wrote the whole deed anew."""
     book: WaveBook | None = healing_of(root).deeds_of_outages
     for deed_id, old in [] if book is None else list(book.deeds.items()):
         known: Mapping[str, DeedMember] | int = old.deed.members

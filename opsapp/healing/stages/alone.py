@@ -1,7 +1,5 @@
-"""What a host may heal by itself while nobody answers: rules that would act on it without a person, cut to its tools.
-
-Pure, like the stages. Must not: hand anything out.
-"""
+"""What a host may heal while nobody answers: rules that would act on it without a person, cut to its tools. Pure. Must
+not: hand anything out."""
 
 from __future__ import annotations
 
@@ -26,8 +24,7 @@ MOST_STEPS, MOST_POLICIES = 10, 500
 
 
 def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: World) -> list[Policy]:
-    """None while healing is paused, held back by a window, or braked; none of a
-    rule that would ask people first about anything on this host."""
+    """None while healing is paused, held back by a window, or braked; none of a rule that would ask people first."""
     window = windows.permitted(world.windows, names)
     if world.paused or host.ambiguous or window.effect or not set(names).isdisjoint(world.settings.protected.targets):
         return []
@@ -48,7 +45,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
 
 
 def _is_about(rule: RuleRecord, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
-    """Whether it is a rule about this host's own readings, that would be acted upon on this host."""
+    """Whether it reads this host's own readings, and acts on this host."""
     if rule.targets and not rules.in_scope(names, tags, rule.targets.agents):
         return False
     if rule.acts_on and rule.acts_on not in names:
@@ -89,8 +86,8 @@ def _policy(rule_id: str, rule: RuleRecord, steps: tuple[PolicyStep, ...], world
 
 
 def drawn_shares(settings: HealingSettings, hosts: Iterable[str], lot: Callable[[str], float | None]) -> dict[str, int]:
-    """Each host's part of what the whole fleet may do in an hour. Together they come to that and no more: what is left
-    over after all have the same goes to those with the lowest lots. No host may do more than one rule may."""
+    """Each host's part of the fleet's heals of an hour, which together are no more than that. What division leaves goes
+    to the lowest lots; no host gets more than one rule may."""
     rates, names = settings.brake.max_heals_per_hour, list(hosts)
     same, over = divmod(rates.fleet, max(1, len(names)))
     lots = sorted((drawn, name) for name in names if (drawn := lot(name)) is not None) if over else []

@@ -1,7 +1,5 @@
-"""A heal that people have to agree to: what they are shown, what that stands on, and what follows their word.
-
-The approval is bound to a hash of the plan. At the click, and again before the act, what it stands on is looked at.
-"""
+"""A heal that people have to agree to. The approval is bound to a hash of the plan; what it stands on is looked at
+again at the click and before the act."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ LOOK_S = 60.0  # how often a request that nobody has decided is looked at
 
 
 class Request(NamedTuple):
-    """An approval as it stands: its status, and what people were asked."""
+    """An approval as it stands, and what people were asked."""
 
     status: str
     by: str | None = None
@@ -39,7 +37,7 @@ class Request(NamedTuple):
 
 
 class AskedTarget(NamedTuple):
-    """One target of a request about several, with the digest of what would be done about it."""
+    """`digest`: of what would be done about it."""
 
     target: str
     host: str | None
@@ -50,8 +48,8 @@ class AskedTarget(NamedTuple):
 
 
 class HealPlan(NamedTuple):
-    """What is approved, and bound by its hash: the action, where, why, and under which definition of the rule. Of an
-    automation also what it is made of, and the hosts on which it would run; of an outage all targets."""
+    """What is approved, and bound by its hash. Of an automation also what it is made of, and its hosts; of an outage
+    all targets."""
 
     action: str | None
     params: Mapping[str, object]
@@ -93,7 +91,7 @@ def _by(request: Request) -> str:
 
 
 def _pending(case: AwaitingCase, request: Request, world: World) -> Next:
-    """Nobody has decided. What nothing wants any more is not asked for any longer."""
+    """What nothing wants any more is not asked for any longer."""
     why = _unwanted(case, request, world)
     return Wait(case, world.now + LOOK_S) if why is None else EndCase(case, "withdrawn", why)
 
@@ -101,7 +99,7 @@ def _pending(case: AwaitingCase, request: Request, world: World) -> Next:
 def _approved(
     case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed, wave: WaveTurn
 ) -> Next:
-    """It is done if what people agreed to still stands, once it is the case's turn."""
+    """What people agreed to must still stand, once it is the case's turn."""
     alone = holdout.waits(case, world)
     if alone is not None:
         over = world.reading(case.about).verdict is False
@@ -135,8 +133,8 @@ def _saying_once(case: AwaitingCase, line: str) -> AwaitingCase:
 
 
 def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
-    """What does not pass by itself, as a window, the brake and a host that is away do: the case must not stand for an
-    hour for what its rule finds."""
+    """What does not pass by itself, as a window, the brake and an absent host do: the case must not stand for an hour
+    for what its rule finds."""
     rule = world.rules.get(case.rule_id)
     if rule is None or not rule.enabled:
         return "rule_disabled"
@@ -168,8 +166,7 @@ def plan_shown(case: CaseRecord, plan: Plan, world: World, automation_of: Callab
 
 
 def gone_or_plan(case: CaseRecord, plan_hash: str, world: World, hashed: Hashed) -> tuple[str | None, Plan | None]:
-    """Why an approval no longer stands (rule gone, paused, condition known false, another plan, a host that is away);
-    or the plan that it stands for."""
+    """Why an approval no longer stands; or the plan that it stands for."""
     if case.state != "awaiting_approval" or case.rule_id not in world.rules:
         return "the case or its rule is gone", None
     if not world.known(case.about):

@@ -1,4 +1,4 @@
-"""A case is one heal attempt: what its steps, each with a verdict of its own, come to for trust, and by what cause."""
+"""A case is one heal attempt: what its steps come to for trust, and by what cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHAIN_OVER = (*FAILED, "skipped")  # outcomes of a case whose chain has come to 
 
 @dataclass(frozen=True)
 class CauseNamed:
-    """Why it was as it was, as the host said before the last step or after it failed."""
+    """As the host said before the last step or after it failed."""
 
     id: Annotated[str, Choice(*CAUSES)]
     text: str
@@ -24,7 +24,7 @@ class CauseNamed:
 
 @dataclass(frozen=True)
 class CaseCause(CauseNamed):
-    """`evidence`: lines that show it, for operators; of the unit of a private log for admins."""
+    """`evidence`: for operators; of the unit of a private log for admins."""
 
     evidence: tuple[str, ...]
 
@@ -37,18 +37,16 @@ class FoundCause(CaseCause):
 
 
 class Tried(NamedTuple):
-    """A step that was executed: what is known of it, and under which definition of the rule it was begun."""
+    """An executed step, and the rule's definition when it was begun."""
 
     judged: str
     definition: str | None
 
 
 def comes_to(tried: Sequence[Tried], outcome: str, definition: str) -> str | None:
-    """`verified`, `failed`, or `inconclusive`, which counts neither way; None when nothing was executed.
-
-    `outcome` is how the case ended. What was begun under another definition of the rule is no evidence about this one.
-    A chain that was cut short (a person, a window, the condition gone by itself) has not failed.
-    """
+    """`inconclusive` counts neither way; None: nothing was executed. `outcome`: of the case. What was begun under
+    another definition is no evidence. A chain that was cut short (a person, a window, over by itself) has not
+    failed."""
     steps = [step.judged for step in tried if step.definition in (None, definition)]
     if not steps:
         return None

@@ -1,8 +1,5 @@
-"""A case as the stages see it: one frozen class per state, with what every state knows in their base.
-
-`read` and `stored` turn a case into the flat form that the store has always held, and back. So a store of an older
-version can be read, and an older version can read this one's.
-"""
+"""A case as the stages see it: one frozen class per state. `read` and `stored` keep the flat form that the store has
+always held, so older versions can read it, and be read."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ Metrics = Mapping[str, float | str | bool | None]  # readings, by the names that
 
 
 class About(NamedTuple):
-    """What a rule has found, and where."""
+    """What a rule has found."""
 
     source: str
     condition: str
@@ -40,13 +37,13 @@ class About(NamedTuple):
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> About:
-        """Out of an event or a stored case; what is not there has its default."""
+        """What is absent has its default."""
         known = {name: values[name] for name in cls._fields if values.get(name) is not None}
         return cls(**{**known, "names": tuple(known.get("names", ()))})
 
     @property
     def rule_condition(self) -> str:
-        """The condition as people wrote it: of an event from elsewhere, without the name that it has here."""
+        """As people wrote it: without the name that an event from elsewhere has here."""
         return without_event(self.condition)
 
     def moved(self, by: float) -> About:
@@ -54,12 +51,12 @@ class About(NamedTuple):
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Everything that windows and protected targets may call it by."""
+        """By windows and protected targets."""
         return (*names_of(self.target), *self.names)
 
 
 class RuleEvent(NamedTuple):
-    """A rule's condition has become true. `early`: before its cooldown has passed."""
+    """`early`: before its cooldown has passed."""
 
     rule_id: str
     about: About
@@ -71,13 +68,13 @@ class RuleEvent(NamedTuple):
         return cls(values["rule_id"], About.read(values), values["at"], bool(values.get("early")))
 
     def stored(self) -> Mapping[str, object]:
-        """As the inbox of events holds it."""
+        """As the inbox holds it."""
         said = {name: value for name, value in self.about._asdict().items() if value is not None}
         return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **said}
 
 
 class Heal(NamedTuple):
-    """What is done for a case at one step of its chain. `definition` is that of the rule when it began."""
+    """One step of the chain. `definition`: of the rule when it began."""
 
     host: str
     action: str
@@ -91,7 +88,7 @@ class Heal(NamedTuple):
 
 
 class PendingLook(NamedTuple):
-    """A host is asked for the cause, and is waited for until then."""
+    """A host is asked for the cause."""
 
     host: str
     command_id: str
@@ -103,7 +100,7 @@ State = TypeVar("State", bound="CaseRecord")
 
 @dataclass(frozen=True, kw_only=True)
 class CaseRecord:
-    """What is known of a case in every state. `events` counts, for each rule, the events that it stands for."""
+    """`events`: by rule, how many it stands for."""
 
     state: ClassVar[str]
     phase: ClassVar[str | None] = None  # which command's answer it waits for
@@ -152,21 +149,19 @@ class CaseRecord:
 
     @property
     def place(self) -> str:
-        """Its state, and which part of it where there is more than one: a place in the table of moves."""
+        """In the table of moves: its state, and the phase where there are several."""
         return self.state if self.phase is None else f"{self.state}.{self.phase}"
 
     @property
     def acts(self) -> bool:
-        """Whether something is being done about the target."""
         return self.state in ("executing", "settling", "verifying")
 
     def saying(self: State, *lines: str) -> State:
-        """With more lines of `why`; a line that repeats the last one is left out."""
+        """A line that repeats the last one is left out."""
         fresh = tuple(line for at, line in enumerate(lines) if at or self.why[-1:] != (line,))
         return replace(self, why=(*self.why, *fresh)[-WHY_LINES:])
 
     def becomes(self, state: type[State], **known: Any) -> State:
-        """The same case in another state."""
         return state(**{**{name: getattr(self, name) for name in SHARED}, **known})
 
 
@@ -179,14 +174,14 @@ SHARED = tuple(field.name for field in fields(CaseRecord))
 
 @dataclass(frozen=True, kw_only=True)
 class CorrelatingCase(CaseRecord):
-    """Held, so that the alert of what it depends on can arrive; or waits for the end of a window."""
+    """Held for the alert of what it depends on; or waits for the end of a window."""
 
     state = "correlating"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanningCase(CaseRecord):
-    """About to take the present step of the chain; or waits for its host or its turn."""
+    """Before a step of the chain; or waits for its host or its turn."""
 
     state = "planning"
 
@@ -225,7 +220,7 @@ class ActingCase(CommandedCase):
 
 @dataclass(frozen=True, kw_only=True)
 class RollingBackCase(CommandedCase):
-    """Back to the snapshot. `verdict` is what is known of the action by then, and `doubt` why."""
+    """`verdict`: what is known of the action by then, and `doubt` why."""
 
     state = "executing"
     phase = "rollback"
@@ -235,7 +230,7 @@ class RollingBackCase(CommandedCase):
 
 @dataclass(frozen=True, kw_only=True)
 class ConfirmingCase(CommandedCase):
-    """Verified; the agent is told to keep what it would undo otherwise."""
+    """Verified; the agent is told to keep what it would undo."""
 
     state = "verifying"
     phase = "confirm"
@@ -244,16 +239,13 @@ class ConfirmingCase(CommandedCase):
 
 @dataclass(frozen=True, kw_only=True)
 class SettlingCase(CaseRecord):
-    """The action has time to take effect."""
-
     state = "settling"
     heal: Heal
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyingCase(CaseRecord):
-    """Looks at readings from after the settle time until one proves the heal, or the deadline. `asked_under` is the
-    fence token of who asked for a measurement; the last four are what the looks so far have seen."""
+    """`asked_under`: the fence token of who asked for a measurement; the last four: what the looks have seen."""
 
     state = "verifying"
     heal: Heal
@@ -280,7 +272,7 @@ class VerifyingCase(CaseRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedCase(CaseRecord):
-    """Over. `late` are the entries of what came afterwards and belongs to it: rule -> ledger id."""
+    """`late`: entries of what came afterwards and belongs to it: rule -> ledger id."""
 
     state = "closed"
     outcome: str | None = None
@@ -288,7 +280,7 @@ class ClosedCase(CaseRecord):
     late: Mapping[str, int] = field(default_factory=dict)
 
     def outcome_for(self, rule_id: str) -> str:
-        """What it came to for one of its rules: only the one that led has its outcome."""
+        """Only the leading rule has its outcome."""
         return self.outcome or "" if rule_id == self.rule_id else "absorbed"
 
 
@@ -314,7 +306,6 @@ EMPTY: JsonObject = {name: None for name in (
 
 
 def opened(event: RuleEvent) -> CorrelatingCase:
-    """A new case."""
     return CorrelatingCase(
         about=event.about,
         rule_id=event.rule_id,
@@ -325,8 +316,8 @@ def opened(event: RuleEvent) -> CorrelatingCase:
 
 
 def moved(case: CaseRecord, by: float) -> CaseRecord:
-    """After the clock was set by so many seconds: everything is as long ago as before, and has as long to go. What
-    waits for people or for a window waits for a time that they have named."""
+    """Everything is as long ago, and has as long to go. What waits for people or a window waits for a time that they
+    have named."""
     times = {name: at + by for name in MOVING if (at := getattr(case, name, None))}
     heal = case.heal
     if heal is not None:
@@ -356,7 +347,7 @@ def stored(case: CaseRecord) -> JsonObject:
 
 
 def read(values: Mapping[str, Any]) -> CaseRecord:
-    """A stored case. Older versions wrote fewer fields, and kept those of former states."""
+    """Older versions wrote fewer fields, and kept those of former states."""
     state = _state(values)
     known = {name: values[name] for name in (*PLAIN, *OWN[state]) if values.get(name) is not None}
     heal = None
@@ -375,6 +366,5 @@ def read(values: Mapping[str, Any]) -> CaseRecord:
 
 
 def _state(values: Mapping[str, Any]) -> type[CaseRecord]:
-    """The state and, where a state has more than one place, the phase."""
     alike = [state for state in STATES if state.state == values["state"]]
     return next((state for state in alike if state.phase == values.get("phase")), alike[0])

@@ -1,4 +1,4 @@
-"""Stage 1, correlation: which case an event belongs to, which rule leads the case, and what its root cause is."""
+"""Stage 1, correlation: an event's case, the rule that leads it, and its root cause."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ROOT_CAUSE = "root cause"  # what a reason begins with that names one
 
 
 class Received(NamedTuple):
-    """What becomes of an event as it arrives: `open` a case, `absorb` it into one, or `end` with an outcome. `root` is
-    its root cause as far as that is known by now; `ask` are targets above it that have to be measured first."""
+    """`open` a case, `absorb` it into one, or `end` with an outcome. `root`: as far as it is known; `ask`: targets
+    above it to be measured first."""
 
     kind: str
     case_id: str | None = None
@@ -34,8 +34,8 @@ class Received(NamedTuple):
 
 
 class Correlated(NamedTuple):
-    """What becomes of a case when its hold is over: `plan`, `end` with an outcome, `wait` until `due` for a window, or
-    be held (`hold`) until what it hangs on was measured (`ask`)."""
+    """After the hold: `plan`, `end`, `wait` until `due` for a window, or `hold` until what it hangs on was measured
+    (`ask`)."""
 
     kind: str
     rule_id: str
@@ -47,8 +47,6 @@ class Correlated(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """A root cause: its name, and why it is one."""
-
     name: str
     why: str
 
@@ -58,8 +56,7 @@ class Cause(NamedTuple):
 
 
 class Above(NamedTuple):
-    """What an event or a case hangs on, as the world knows it: its root cause, and what has to be waited for before
-    that can be told."""
+    """The root cause, and what has to be waited for before that can be told."""
 
     cause: Cause | None
     unmeasured: tuple[str, ...]
@@ -67,7 +64,7 @@ class Above(NamedTuple):
 
 
 def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Received:
-    """`cases` are those of the event's target: the open ones, and the one closed last."""
+    """`cases`: the open ones of its target, and the one closed last."""
     rule, trust = world.rules.get(event.rule_id), world.trust.get(event.rule_id)
     if rule is None or trust is None or not rule.enabled:
         return Received("end", outcome="suppressed", reason="rule_disabled")
@@ -94,7 +91,7 @@ def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Rece
 
 
 def look_above(target: str, subject: str | None, since: float, world: World, measured_at: float | None = None) -> Above:
-    """What an event or case that arose at `since` hangs on."""
+    """Of what arose at `since`."""
 
     def well(name: str) -> bool:
         ill = name in world.failing or world.doubtful(name)
@@ -112,9 +109,8 @@ def look_above(target: str, subject: str | None, since: float, world: World, mea
 
 
 def _over_since(target: str, measured: float | None, world: World) -> str | None:
-    """A declared target that this one hangs on, and that is well again since what the event was made of was measured;
-    the one above all others. What it has taken down with it comes up by itself, for which it has as long as the hold.
-    """
+    """The topmost declared target above this one that is well again since the event's measurement. What it took down
+    comes up by itself, within the hold."""
     if measured is None:
         return None
     paths = {name: path for name, path in world.graph.ancestors(target).items() if name in world.graph.nodes}
@@ -128,24 +124,20 @@ def _over_since(target: str, measured: float | None, world: World) -> str | None
 
 
 def _cause_over(over: str, failed: tuple[str, str] | None) -> Cause:
-    """What is over may itself hang on a failed target, whose heal nobody has verified yet: that is the cause."""
+    """What is over may hang on a failed target whose heal is not verified yet: that is the cause."""
     if failed is None:
         return Cause(over, "it is over, not measured afterwards")
     return Cause(failed[0], f"{over} depends on it and is over, not measured afterwards")
 
 
 def _may_do_more(event: RuleEvent, case: CaseRecord, world: World) -> bool:
-    """Whether the event's rule may do more now than the case could. Both under what holds all rules down: under a brake
-    or in a window that only notifies, they are the same."""
+    """Both under what holds all rules down: then they are the same."""
     return rank(planning.level_of(event, world).level) > rank(case.level)
 
 
 def _stands(case: CaseRecord, event: RuleEvent, world: World) -> bool:
-    """Whether an open case stands for the event.
-
-    One that waits for people may wait for an hour: it keeps no other rule from acting for longer than the window, nor
-    one that may do more at all.
-    """
+    """A case that waits for people, perhaps for an hour, keeps no other rule from acting for longer than the window,
+    nor one that may do more at all."""
     if case.state != "awaiting_approval" or event.rule_id in case.events:
         return case.state != "closed"
     within = world.now - case.opened_at < world.settings.absorption_window_s
@@ -153,12 +145,8 @@ def _stands(case: CaseRecord, event: RuleEvent, world: World) -> bool:
 
 
 def _rapid(case: CaseRecord, event: RuleEvent, world: World) -> bool:
-    """Whether a closed case still stands for what happens now.
-
-    Not when it was verified: then this is a new failure. Nor when it ended at a lower level than this event has,
-    for a case that only told somebody must not keep another rule from acting. Nor when it was stopped on its way, and
-    what stopped it is over.
-    """
+    """Whether a closed case still stands for what happens now. Not when it was verified: this is a new failure. Nor
+    when this event may do more. Nor when it was stopped, and what stopped it is over."""
     if not isinstance(case, ClosedCase) or case.held or case.outcome in ("verified", "withdrawn"):
         return False
     recent = world.now - case.opened_at < world.settings.absorption_window_s
@@ -166,15 +154,15 @@ def _rapid(case: CaseRecord, event: RuleEvent, world: World) -> bool:
 
 
 def taken_in(case: CaseRecord, event: RuleEvent) -> str:
-    """How a case stands for an event: as one of its `own` while it acts; with an entry that ends at once (`beside`)
-    while it waits for people on another rule's word; with one that ends with the window (`late`) once it is closed."""
+    """As its `own` while it acts; with an entry that ends at once (`beside`) while it waits for people on another
+    rule's word; with one that ends with the window (`late`) once it is closed."""
     if case.state == "closed":
         return "late"
     return "beside" if case.state == "awaiting_approval" and event.rule_id != case.rule_id else "own"
 
 
 def absorbed(case: CaseRecord, event: RuleEvent) -> CaseRecord:
-    """The case with one event more. What has happened counts for more than a guess."""
+    """What has happened counts for more than a guess."""
     about = case.abouts.get(event.rule_id)
     if about is None or about.source in PREDICTIVE_SOURCES:
         about = event.about
@@ -183,14 +171,12 @@ def absorbed(case: CaseRecord, event: RuleEvent) -> CaseRecord:
 
 
 def is_resolved_by_itself(cases: Iterable[CaseRecord], rule_id: str) -> bool:
-    """Whether people are told at once that a condition is over. A case of its rule that is at work says itself what
-    came of it."""
+    """Whether people are told at once. A case of its rule that is at work says itself what came of it."""
     own = [case for case in cases if rule_id in case.events]
     return all(case.state == "awaiting_approval" for case in own)
 
 
 def hold_over(case: CorrelatingCase, world: World) -> Next:
-    """What follows the hold."""
     correlated = correlate(case, world)
     about = case.abouts.get(correlated.rule_id, case.about)
     line = f"correlated: {correlated.kind}" + (f", {correlated.reason}" if correlated.reason else "")
@@ -206,7 +192,7 @@ def hold_over(case: CorrelatingCase, world: World) -> Next:
 
 
 def correlate(case: CaseRecord, world: World) -> Correlated:
-    """After the hold: the leading rule, then pause, windows, the condition itself, the graph."""
+    """The leading rule, then pause, windows, the condition itself, the graph."""
     leader = leading(case, world)
     if leader is None:
         return Correlated("end", case.rule_id, "suppressed", "rule_disabled")
@@ -232,7 +218,7 @@ def correlate(case: CaseRecord, world: World) -> Correlated:
 
 
 def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
-    """Whether what `waited` so long goes on waiting for what it hangs on, and why."""
+    """Whether what `waited` so long goes on waiting, and why."""
     if above.unmeasured and waited < world.settings.cause_wait_s:
         return True, f"{above.unmeasured[0]} is being measured"
     if above.doubtful and waited < MOST_DOUBT_S:
@@ -241,8 +227,7 @@ def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
 
 
 def leading(case: CaseRecord, world: World) -> str | None:
-    """The rule that may do most leads, then the most severe, then the first. Arrival decides only between equals. One
-    whose condition is over leads no other."""
+    """The rule that may do most, then the most severe, then the first. One whose condition is over leads no other."""
     leader: str | None = None
     best: tuple[bool, int, int] = (False, -1, -1)
     for rule_id in case.events:
@@ -258,11 +243,10 @@ def leading(case: CaseRecord, world: World) -> str | None:
 
 
 def _after(window: windows.WindowEffect, case: CaseRecord, world: World) -> float:
-    """When a queued case is looked at again: after the window, spread so that they do not all come at once."""
+    """Spread, so that queued cases do not come at once."""
     ends = world.now + 60.0 if window.ends is None else window.ends
     return ends + spread(case.id, world.settings.queue_spread_s)
 
 
 def spread(case_id: str, over_s: float) -> float:
-    """A case's place in the time over which those that were queued are looked at."""
     return over_s * (int(case_id, 16) % 997) / 997

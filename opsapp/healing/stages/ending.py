@@ -15,8 +15,8 @@ INTERNAL = "internal_error"
 
 
 def tells(outcome: str, reason: str, *, acted: bool = False) -> bool:
-    """Whether people are told that this was not resolved. What a root cause, a window or a pause suppresses has its
-    message there, or a person who wanted it; but for a chain that was stopped after a step that did not help."""
+    """What a root cause, window or pause suppresses has its message there; but not a chain that was stopped after a
+    step."""
     if outcome == "withdrawn":
         return not reason.startswith(KNOWN)
     if outcome == "suppressed":
@@ -37,11 +37,9 @@ NEXT = {
 
 
 def what_next(outcome: str) -> str:
-    """What a person can do now."""
     return NEXT.get(outcome, BY_HAND)
 
 
 def has_end(about: About) -> bool:
-    """Whether people who are told of a case are told when its condition is over, too. A monitor's incident tells its
-    own end, and what is only predicted has not begun."""
+    """Whether its end is told too. A monitor's incident tells its own, and a prediction has not begun."""
     return str(about.subject or "").startswith("agent:") and about.source not in PREDICTIVE_SOURCES

@@ -1,4 +1,4 @@
-"""Stage 3, execution: snapshot, action, confirmation, rollback: what each answer of the host leads to."""
+"""Stage 3, execution: what each answer of the host leads to."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNHEARD = (LOST, *UNSTARTED)
 
 
 def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells: bool = False) -> BeginHeal:
-    """The plan is carried out: the host is asked for a snapshot. On the service's own machine there is none."""
+    """On the service's own machine there is no snapshot."""
     assert plan.choice is not None
     assert plan.host is not None
     heal = Heal(
@@ -50,7 +50,7 @@ def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells:
 
 
 def refused(case: CommandedCase, why: str, world: World) -> Next:
-    """The command could not even be written. Nothing follows what a person asked for."""
+    """The command could not be written. Nothing follows what a person asked for."""
     reason = f"{case.phase} not possible: {why}"
     if case.manual:
         return EndCase(case, "failed", reason)
@@ -59,7 +59,7 @@ def refused(case: CommandedCase, why: str, world: World) -> Next:
 
 
 def waits(case: CommandedCase, world: World) -> Next:
-    """No answer yet. What nothing wants any more is taken back, if the host has not been given it."""
+    """What nothing wants any more is taken back, if the host has not been given it."""
     wait = Wait(case, world.now + POLL_S)
     if case.manual or not isinstance(case, SnapshotCase | ActingCase):
         return wait
@@ -68,8 +68,7 @@ def waits(case: CommandedCase, world: World) -> Next:
 
 
 def overdue(case: CommandedCase, world: World) -> HostAnswer | None:
-    """In place of an answer that a host owes for so long that it may never come: it has died, or its agent hangs. What
-    the service does itself ends by itself."""
+    """In place of an answer that may never come. What the service does itself ends by itself."""
     action = ACTIONS.get(case.heal.action)
     if case.heal.host == SERVER or action is None or case.sent_at is None:
         return None
@@ -91,7 +90,7 @@ def answered(case: CommandedCase, answer: HostAnswer, world: World) -> Next:
 
 
 def after_snapshot(case: SnapshotCase, answer: HostAnswer, world: World) -> Next:
-    """A reversible action does not start without its snapshot; another says that it is missing."""
+    """A reversible action does not start without one."""
     action, snapshot = ACTIONS[case.heal.action], answer.snapshot
     if answer.status != "done" or snapshot is None:
         if answer.status in UNSTARTED:
@@ -107,8 +106,8 @@ def after_snapshot(case: SnapshotCase, answer: HostAnswer, world: World) -> Next
 
 
 def _armed_for(case: ActingCase, action: Action, world: World) -> float | None:
-    """What can cut the host off is undone by its agent, unless it is told in time that it was verified: after settling,
-    verifying, and as long as a confirmation may take to reach a host that only polls."""
+    """What can cut the host off is undone by its agent, unless a confirmation comes in time, to a host that only polls
+    too."""
     if not action.armed_s:
         return None
     settled = settle_of(case.rule_id, action, world) + patience_of(case.rule_id, world)
@@ -116,8 +115,8 @@ def _armed_for(case: ActingCase, action: Action, world: World) -> float | None:
 
 
 def after_action(case: ActingCase, answer: HostAnswer, world: World) -> Next:
-    """Whether the action ran; what it did is for verification to say. One that could cut its host off is undone there
-    when it failed, and when nobody can tell."""
+    """What it did is for verification. One that could cut its host off is undone when it failed, and when nobody can
+    tell."""
     action, end = ACTIONS[case.heal.action], heals.broken(answer)
     if end is None:
         heal = case.heal._replace(armed=answer.armed, acted_at=world.now)
@@ -140,13 +139,13 @@ def _rollback_in(end: StepEnd) -> EntryFields:
 
 
 def roll_back(case: CaseRecord, verdict: str, reason: str, entry: EntryFields | None = None) -> SendCommand:
-    """Back to the snapshot. `verdict` is what is known of the action by then: failed, inconclusive or lost."""
+    """`verdict`: failed, inconclusive or lost."""
     case = case.saying(f"{verdict}, {reason}; rolling back")
     return SendCommand(case.becomes(RollingBackCase, verdict=verdict, doubt=reason), entry=entry)
 
 
 def after_confirmation(case: ConfirmingCase, answer: HostAnswer, world: World) -> Next:
-    """What is not confirmed, the agent undoes: then it is not healed, whatever was measured."""
+    """The agent undoes what is not confirmed: then it is not healed, whatever was measured."""
     if answer.status == "done" and answer.kept is not False:
         return end_step(case, "verified", "the condition is known false, and confirmed", world)
     if answer.status in UNHEARD and not case.asked_twice:
@@ -158,7 +157,6 @@ def after_confirmation(case: ConfirmingCase, answer: HostAnswer, world: World) -
 
 
 def after_rollback(case: RollingBackCase, answer: HostAnswer, world: World) -> Next:
-    """The host has looked at what it restored."""
     if case.manual:
         restored = answer.status == "done" and answer.restored
         reason = "restored" if restored else f"not restored: {answer.said}"
@@ -171,7 +169,6 @@ def after_rollback(case: RollingBackCase, answer: HostAnswer, world: World) -> N
 def end_step(
     case: CaseRecord, outcome: str, reason: str, world: World, entry: EntryFields | None = None
 ) -> NextStep | EndCase:
-    """A step's end, and what follows."""
     began_at = world.now if case.heal is None else case.heal.began_at
     known: EntryFields = {"duration_s": round(world.now - began_at, 3), **(entry or {})}
     if heals.escalates(outcome, case.step + 1 < len(world.steps(case.rule_id))):
@@ -181,7 +178,7 @@ def end_step(
 
 @dataclass(frozen=True)
 class RollbackPlan:
-    """What would bring the host back, in words for the dry run and the approval."""
+    """In words for the dry run and the approval."""
 
     reversible: bool
     how: str

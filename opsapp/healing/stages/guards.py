@@ -1,8 +1,5 @@
-"""Whether what a case is about to do is still wanted: asked before each step, before each act, and as long as what was
-asked for has not left.
-
-A host may be away between the plan and the act for as long as a command waits. Must not: judge what has been done.
-"""
+"""Whether what a case is about to do is still wanted: asked before each step and act, and until a command has left, for
+which a host may be away. Must not: judge what has been done."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from .world import World
 
 
 class Lost(NamedTuple):
-    """How the case ends instead. `held`: by a pause or a window; what still holds afterwards is another case."""
+    """`held`: by a pause or a window; what still holds afterwards is another case."""
 
     outcome: str
     reason: str
@@ -30,7 +27,7 @@ class Lost(NamedTuple):
 
 
 def held(case: CaseRecord, world: World) -> str | None:
-    """The kill switch, or a window that stops healing."""
+    """By the kill switch, or a window."""
     window = windows.permitted(world.windows, case.about.called)
     if world.paused:
         return paused(world)
@@ -42,7 +39,7 @@ def paused(world: World) -> str:
 
 
 def lost(case: CaseRecord, world: World) -> Lost | None:
-    """Why a case has nothing to go on any more, whatever its next step is."""
+    """Whatever its next step is."""
     rule = world.rules.get(case.rule_id)
     if rule is None or not rule.enabled:
         return Lost("suppressed", "rule_disabled")
@@ -57,8 +54,7 @@ def lost(case: CaseRecord, world: World) -> Lost | None:
 
 
 def act_lost(case: CommandedCase, world: World) -> Lost | None:
-    """The same of an act that was planned and not begun: its rule may have lost the trust that it was planned with. The
-    brake has counted it already."""
+    """Of an act that was planned and not begun: its rule may have lost trust. The brake has counted it already."""
     loss = lost(case, world)
     if loss is not None:
         return loss
@@ -73,12 +69,11 @@ def act_lost(case: CommandedCase, world: World) -> Lost | None:
 
 
 def stopped(case: PlanningCase | AwaitingCase, loss: Lost) -> EndCase:
-    """Before anything was begun."""
     return EndCase(replace(case, held=case.held or loss.held), loss.outcome, loss.reason)
 
 
 def not_begun(case: CommandedCase, loss: Lost) -> EndCase:
-    """Nothing has been done: there is nothing to verify, to count, or to undo."""
+    """There is nothing to verify, count or undo."""
     ending = replace(case, held=case.held or loss.held).saying(f"not begun: {loss.reason}")
     notifies = loss.outcome == "notified"
     return EndCase(ending, loss.outcome, loss.reason, entry={"executed": False}, notifies=notifies)

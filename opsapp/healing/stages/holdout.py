@@ -1,9 +1,7 @@
-"""Cases that are left alone for a while before anything is done: because a coin says so, or because waiting costs the
-least downtime.
+"""Cases that are left alone for a while: because a coin says so, or because waiting costs the least downtime.
 
-The coin is tossed at the decision to act, when everything else says that the case acts now: drawn from the case's id
-with the store's key. It is committed with the wait or with the intent, before the window begins. A case that recovers
-while it is left alone ends; else it is healed after its window.
+The coin is drawn from the case's id with the store's key, when everything else says that it acts now, and committed
+before the window begins. What does not recover is healed after its window.
 """
 
 from __future__ import annotations
@@ -28,14 +26,13 @@ Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
 class ShareOfTrials(NamedTuple):
-    """How often cases are left alone, up to which risk."""
+    """Up to which risk."""
 
     share: float
     risk: str
 
 
 def waits(case: Deciding, world: World) -> Wait | None:
-    """While it is left alone."""
     if case.left_until is None or world.now >= case.left_until:
         return None
     return Wait(case, case.left_until)
@@ -46,12 +43,12 @@ def is_left_alone(case: CaseRecord, now: float) -> bool:
 
 
 def urged(case: CaseRecord, by: str, now: float) -> CaseRecord:
-    """A person does not want to wait any longer: it acts as soon as its condition was measured again."""
+    """It acts once its condition was measured again."""
     return replace(case.saying(f"{by} did not want to wait any longer"), left_until=now, urged_at=now)
 
 
 def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
-    """Until when nothing is done about this case because that costs the least downtime; None: it goes on."""
+    """Where that costs the least downtime."""
     if case.left_until is not None:
         return waits(case, world)
     if plan.choice is None or plan.would != "execute" or world.rules[case.rule_id].wait != LEARNED:
@@ -63,7 +60,7 @@ def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
 
 
 def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wait | None]:
-    """The case with its coin, and how long it is left alone, if it is. It acts now, unless the coin forbids it."""
+    """It acts now, unless the coin forbids it."""
     if case.arm is not None or case.urged_at is not None or case.step or case.tried or not _is_of_an_alert(case):
         return case, None
     if case.wave > 1 or case.compared:  # it has waited for the same already, or its wave is the trial
@@ -85,7 +82,7 @@ def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wa
 
 
 def share_of(rule_id: str, world: World) -> ShareOfTrials:
-    """Of a rule that is learned about, or of one that is known. 0 in either setting, or in the rule, is none at all."""
+    """0 in either setting, or in the rule, is none at all."""
     trial, holdout, trust = world.settings.trial, world.settings.holdout, world.trust[rule_id]
     own = world.rules[rule_id].holdout
     usual = trial if is_learned_about(trust) else holdout
@@ -102,7 +99,7 @@ def _is_of_an_alert(case: Deciding) -> bool:
 
 
 def _left(case: Deciding, until: float, why: str, world: World, reason: str = "") -> Wait:
-    """A look from before the wait says nothing after it. Where people have said yes, their entry says why it waits."""
+    """A look from before the wait says nothing after it. After people's yes the entry says why it waits."""
     line = f"{why} for {until - world.now:.0f} s{reason}"
     left = replace(case.saying(line), left_until=until, waits_from=case.waits_from or world.now, looks_from=None)
     return Wait(left, until, entry=None if case.entry_id is None else {"reason": line})

@@ -1,4 +1,4 @@
-"""Stage 5, ledger: the record of every outcome, its place in the chain, and what the records say about an action."""
+"""Stage 5, ledger: the record of every outcome, and what the records say about an action."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LATER = ("verdict", "worse", *DECLARED)  # fields that older versions did not ha
 
 
 class LedgerRecord(NamedTuple):
-    """One outcome, or the intent of it. The store holds it as a mapping, over which its link in the chain is made."""
+    """An outcome, or its intent. Its link in the chain is made over the stored mapping."""
 
     id: int
     case_id: str
@@ -107,7 +107,7 @@ class LedgerRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class Effectiveness:
-    """How often an action has helped against a condition; nothing is known of what was never tried."""
+    """Nothing is known of what was never tried."""
 
     action_type: str
     condition: str
@@ -119,7 +119,7 @@ class Effectiveness:
 
 
 def opened(case: CaseRecord, *, entry_id: int, rule_id: str, created_at: float, **fields: Any) -> LedgerRecord:
-    """A record as it begins: the intent. `fields` are what planning knows (action, step, risk, trust level)."""
+    """The intent. `fields`: what planning knows."""
     intent = LedgerRecord(
         id=entry_id,
         case_id=case.id,
@@ -135,14 +135,14 @@ def opened(case: CaseRecord, *, entry_id: int, rule_id: str, created_at: float, 
 
 
 def params_text(params: JsonObject) -> str:
-    """Parameters as the record shows them: what was left out is left out."""
+    """Without what was left out."""
     return json.dumps({name: value for name, value in params.items() if value is not None}, sort_keys=True)
 
 
 def final(
     entry: LedgerRecord, *, outcome: str, reason: str, now: float, previous: str, key: bytes = b"", **fields: Any
 ) -> LedgerRecord:
-    """The record as it stays: with its outcome and its link in the chain."""
+    """With its outcome and its link."""
     ended = entry._replace(
         **fields,
         state="final",
@@ -156,12 +156,12 @@ def final(
 
 
 def judged(entry: LedgerRecord) -> str:
-    """What trust and statistics go by: what was taken back while nobody knew whether it helped is no failure."""
+    """What was taken back while nobody knew whether it helped is no failure."""
     return str(entry.verdict or entry.outcome)
 
 
 def counts(entry: LedgerRecord) -> tuple[int, int]:
-    """(verified, total) that a final record adds to the statistics of its action and condition."""
+    """(verified, total) that a final record adds to the statistics."""
     if not entry.executed or judged(entry) not in COUNTED:
         return 0, 0
     return entry.verified, 1

@@ -1,7 +1,7 @@
-"""Why it is as it is: the host is asked before each step, and the cause that it names rules out steps.
+"""The host is asked for the cause before each step, and the cause rules out steps.
 
-A look is read only and short. A host that does not answer in time, or whose agent does not know the question, leaves
-the cause unknown, and the case goes on as if nobody had asked. Must not: decide what is done.
+A look is read only and short. Without an answer in time the case goes on as if nobody had asked. Must not: decide what
+is done.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ AnyCase = TypeVar("AnyCase", bound=CaseRecord)
 
 
 class LookAnswer(NamedTuple):
-    """What a look has found; None: no cause is known."""
+    """None: no cause is known."""
 
     cause: HostCause | None
 
 
 def host_of(case: CaseRecord, plan: Plan, world: World) -> Host | None:
-    """Where to look: on the host that the case is about, if its agent can."""
+    """The host that the case is about, if its agent can look."""
     host = world.hosts.get(case.about.agent_id or "") or plan.host
     return host if host is not None and host.online and LOOKS in (host.usable or ()) else None
 
 
 def subject(case: CaseRecord, world: World) -> LookSubject:
-    """What to look at there: what the steps that are left are about, and the condition."""
+    """What the steps that are left are about, and the condition."""
     part, params = part_of(case.target), {}
     for step in reversed(world.steps(case.rule_id)[case.step :]):
         params.update(world.actions[step.action].complete(step.params, part))
@@ -48,7 +48,7 @@ def subject(case: CaseRecord, world: World) -> LookSubject:
 def before_step(
     case: PlanningCase, plan: Plan, answer: LookAnswer | None, world: World
 ) -> tuple[PlanningCase, AskCause | Wait | None]:
-    """The case with what is known of its cause; and what follows while that is asked for."""
+    """And what follows while it is asked for."""
     if case.looked == case.step:
         return case, None
     if case.look is not None:
@@ -65,29 +65,28 @@ def before_step(
 
 
 def _is_asked(case: PlanningCase, plan: Plan) -> bool:
-    """What is only predicted is not so yet. While the brake is on, there is too much to ask for."""
+    """What is only predicted is not so yet; while the brake is on there is too much to ask."""
     return plan.would in TOLD and plan.brake is None and case.about.source not in PREDICTIVE_SOURCES
 
 
 def not_asked(case: PlanningCase, why: str) -> PlanningCase:
-    """The question could not even be written."""
     return replace(known(case, None), looked=case.step).saying(f"cause unknown: {why}")
 
 
 def known(case: AnyCase, cause: HostCause | None, unit: str | None = None) -> AnyCase:
-    """The case with this cause. Its lines of evidence may be those of the unit's log."""
+    """Evidence may be lines of the unit's log."""
     if cause is None:
         return replace(case, cause=None)
     return replace(case, cause=FoundCause(cause.id, cause.sentence, tuple(cause.evidence), unit))
 
 
 def named(cause: CauseNamed | None) -> CauseNamed | None:
-    """What everybody may know of a cause: not the evidence."""
+    """For everybody: without evidence."""
     return None if cause is None else CauseNamed(cause.id, cause.text)
 
 
 def by_hand(cause: CauseNamed | None) -> str:
-    """What a person can do where no step can; "" where a step may."""
+    """Where no step can help; else ""."""
     kind = CAUSES.get(cause.id) if cause else None
     return kind.by_hand if kind is not None and kind.no_step_helps else ""
 

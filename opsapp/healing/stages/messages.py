@@ -1,7 +1,5 @@
-"""What waits in the inbox to be received, and the flat form in which the store has always held it.
-
-Must not: know what it leads to (`engine.arrivals`).
-"""
+"""What waits in the inbox, in the flat form that the store has always held. Must not: know what it leads to
+(`engine.arrivals`)."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from .case import RuleEvent
 
 
 class ConditionOver(NamedTuple):
-    """What has fired is known false again. `tells`: of a monitor its incident tells the end."""
+    """`tells`: a monitor's incident tells its own end."""
 
     rule_id: str
     condition: str
@@ -23,13 +21,13 @@ class ConditionOver(NamedTuple):
 
 
 class RequestDecided(NamedTuple):
-    """A request for several targets is decided."""
+    """Of a request for several targets."""
 
     request: str
 
 
 class DeedStopped(NamedTuple):
-    """A deed goes no further. `after`: the case that was told of it last."""
+    """`after`: the case that was told of it last."""
 
     deed: str
     after: str = ""

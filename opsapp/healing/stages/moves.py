@@ -1,8 +1,5 @@
-"""What a stage can answer (`Next`), and the table of the moves that a case can make by it.
-
-Stages decide, the engine only applies: it refuses a move that is not in the table. docs/guide/healing.md draws the
-table, and `opsapp doctor --trace` reads the cases and the ledger of a store against it.
-"""
+"""What a stage can answer (`Next`), and the table of a case's moves. The engine refuses what is not in the table;
+docs/guide/healing.md draws it, and `opsapp doctor --trace` reads stores against it."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from .planning import Plan
 
 
 class EntryFields(TypedDict, total=False):
-    """What is learned about an entry while its step is under way, or as it ends."""
+    """Learned about an entry under way, or as it ends."""
 
     state: str
     reason: str
@@ -30,7 +27,7 @@ class EntryFields(TypedDict, total=False):
 
 
 class Wait(NamedTuple):
-    """Nothing is done until `due`, or until an answer arrives. `ask`: other targets, which are measured meanwhile."""
+    """Until `due`, or an answer. `ask`: other targets to be measured meanwhile."""
 
     case: CaseRecord
     due: float
@@ -39,7 +36,7 @@ class Wait(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """Have what the case is about measured now, and wait for it. The answer is of use for `patience` seconds."""
+    """The answer is of use for `patience` seconds."""
 
     case: CaseRecord
     heal_id: str
@@ -49,7 +46,7 @@ class Measure(NamedTuple):
 
 
 class AskCause(NamedTuple):
-    """The host is asked why it is as it is, and waited for until `due`."""
+    """Waited for until `due`."""
 
     case: PlanningCase
     host: str
@@ -58,13 +55,13 @@ class AskCause(NamedTuple):
 
 
 class PlanNow(NamedTuple):
-    """The present step is planned, in the same transaction."""
+    """In the same transaction."""
 
     case: PlanningCase
 
 
 class JoinDeed(NamedTuple):
-    """It waits for its turn among the targets of its outage. `ready`: it lacks nothing but that."""
+    """It waits for its turn in its outage. `ready`: it lacks nothing else."""
 
     case: CaseRecord
     due: float
@@ -72,8 +69,6 @@ class JoinDeed(NamedTuple):
 
 
 class AskApproval(NamedTuple):
-    """People are asked whether the plan may be carried out."""
-
     case: AwaitingCase
     plan: Plan
     due: float
@@ -88,7 +83,7 @@ class BeginHeal(NamedTuple):
 
 
 class SendCommand(NamedTuple):
-    """The next command of a heal that has begun: the action, the confirmation, or the rollback."""
+    """The next command: the action, the confirmation, or the rollback."""
 
     case: CommandedCase
     arm_s: float | None = None  # after which the agent undoes the action unless it is confirmed
@@ -96,7 +91,7 @@ class SendCommand(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """The step ends without having resolved the case; the next one is planned, in the same transaction."""
+    """The step has not resolved the case; the next is planned in the same transaction."""
 
     case: CaseRecord
     outcome: str
@@ -106,7 +101,7 @@ class NextStep(NamedTuple):
 
 
 class EndCase(NamedTuple):
-    """The case ends. `notifies`: with a message instead of an action. `root`: the root cause that holds it back."""
+    """`notifies`: with a message instead of an action. `root`: the cause that holds it back."""
 
     case: CaseRecord
     outcome: str
@@ -118,7 +113,7 @@ class EndCase(NamedTuple):
 
 
 class Recall(NamedTuple):
-    """Take the command back if nobody has been given it: then the case ends, else it goes on waiting."""
+    """Take the command back: the case ends if nobody has been given it, else it waits on."""
 
     case: CommandedCase
     end: EndCase
@@ -126,7 +121,7 @@ class Recall(NamedTuple):
 
 
 class FinishLate(NamedTuple):
-    """What came after the case had closed, and belongs to it, has its outcome."""
+    """What came after the close has the case's outcome."""
 
     case: CaseRecord
     reason: str
@@ -140,7 +135,7 @@ Next = (
 
 
 class Move(NamedTuple):
-    """From one place to another, by what a stage has answered."""
+    """By what a stage has answered."""
 
     before: str
     by: str
@@ -202,11 +197,10 @@ AFTER = {PlanNow: "planning", NextStep: "planning", EndCase: "closed"}  # where 
 
 
 class IllegalMove(Exception):
-    """A stage wants what the table does not have: a fault of the program. The case stops, and nothing is done."""
+    """A fault of the program: the case stops, and nothing is done."""
 
 
 def check(before: str, following: Next) -> None:
-    """IllegalMove unless the table has it."""
     by = type(following)
     after = AFTER.get(by) or following.case.place
     if (before, by.__name__, after) not in ALLOWED:
@@ -214,7 +208,7 @@ def check(before: str, following: Next) -> None:
 
 
 def drawn() -> str:
-    """The table as a Mermaid diagram."""
+    """As a Mermaid diagram."""
     lines = [f"    {_name(move.before)} --> {_name(move.after)}: {move.by}, {move.when}" for move in MOVES]
     return "\n".join(["stateDiagram-v2", *lines, "    closed --> [*]"])
 

@@ -1,4 +1,4 @@
-"""Stage 2, planning: level, host, the step of the chain worth trying, pre-flight, and what follows from them."""
+"""Stage 2, planning: level, host, the step worth trying, pre-flight, and what follows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PreflightCheck:
 
 
 class StepChoice(NamedTuple):
-    """The step that was chosen, with whole parameters."""
+    """With whole parameters."""
 
     step: RuleStep
     action: Action
@@ -41,15 +41,13 @@ class StepChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class SkippedStep:
-    """A step that was passed over."""
-
     step: int
     action: str
     reason: str
 
 
 class Plan(NamedTuple):
-    """`would` is what happens next; `outcome` is set when the case (or this step of it) ends with it."""
+    """`outcome` is set when the case, or this step, ends with it."""
 
     would: str
     outcome: str | None
@@ -69,13 +67,12 @@ class Plan(NamedTuple):
 
     @property
     def brake(self) -> str | None:
-        """What the brake says, where it holds the level down."""
         brakes = (why for why in self.effective.reasons if why.startswith(BRAKE))
         return next((why.removeprefix(BRAKE) for why in brakes), None)
 
 
 def plan(case: CaseRecord, world: World) -> Plan:
-    """What to do about the case at its present step. Everything that stood in the way is in `why`."""
+    """Everything that stood in the way is in `why`."""
     rule, trust = world.rules[case.rule_id], world.trust[case.rule_id]
     choice, skipped = choose(case, rule, world)
     host, no_host = whereto(case, rule, world, choice)
@@ -99,7 +96,7 @@ def plan(case: CaseRecord, world: World) -> Plan:
 
 
 def level_of(event: RuleEvent, world: World) -> Effective:
-    """The level that an event's rule has now for its target, under everything that holds it down."""
+    """Under everything that holds it down now."""
     rule, case = world.rules[event.rule_id], opened(event)
     choice, _ = choose(case, rule, world)
     host, no_host = whereto(case, rule, world, choice)
@@ -116,7 +113,7 @@ def _effective(
 def whereto(
     case: CaseRecord, rule: RuleRecord, world: World, choice: StepChoice | None = None
 ) -> tuple[Host | None, str]:
-    """The host that the heal runs on, or why there is none. What only the service can do runs there, whoever asks."""
+    """What only the service can do runs there, whoever asks."""
     named = rule.acts_on
     if named == SERVER or (choice is not None and choice.action.where == "server"):
         return world.server, ""
@@ -133,7 +130,7 @@ def whereto(
 
 
 def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]:
-    """Everything that holds the level down, with its reason; the reasons are stable words."""
+    """The reasons are stable words."""
     caps = []
     window = windows.permitted(world.windows, case.about.called)
     caps.append((window.cap, "; ".join(window.reasons)))
@@ -150,12 +147,12 @@ def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]
 
 
 def overdue(case: CaseRecord, world: World) -> list[tuple[str, str]]:
-    """What is healed again and again, and was to be looked into by now, is healed no more without a person."""
+    """What should have been looked into by now is healed no more without a person."""
     return [("approve", OVERDUE)] if (case.rule_id, case.target) in world.overdue else []
 
 
 def choose(case: CaseRecord, rule: RuleRecord, world: World) -> tuple[StepChoice | None, list[SkippedStep]]:
-    """The first step from the case's position on that nothing speaks against, and what was passed over."""
+    """Nothing speaks against it."""
     skipped: list[SkippedStep] = []
     for step in rule.steps[case.step :]:
         action = world.actions[step.action]
@@ -167,7 +164,7 @@ def choose(case: CaseRecord, rule: RuleRecord, world: World) -> tuple[StepChoice
 
 
 def _against(step: RuleStep, action: Action, case: CaseRecord, world: World) -> tuple[JsonObject, str]:
-    """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
+    """ "" when nothing does."""
     if case.about.source in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"
     cause = CAUSES.get(case.cause.id) if case.cause else None
@@ -196,7 +193,6 @@ def _protected(params: JsonObject, case: CaseRecord, world: World) -> str:
 
 
 def preflight(choice: StepChoice | None, host: Host | None, no_host: str) -> tuple[PreflightCheck, ...]:
-    """Whether the host is there and has what the action needs."""
     if choice is None:
         return (PreflightCheck("action", False, "no step is left"),)
     if host is None:
@@ -233,7 +229,7 @@ FAILURES = {
 
 
 def _is_told(case: CaseRecord, trust: Trust, caps: list[tuple[str, str]]) -> bool:
-    """What is only predicted is acted upon one level below; people are told of it at the rule's own level."""
+    """A prediction is acted upon one level below; people are told at the rule's own level."""
     own = effective(trust, source="alert", caps=caps).level
     return case.about.source in PREDICTIVE_SOURCES and rank(own) >= rank("notify")
 

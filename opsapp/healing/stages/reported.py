@@ -1,8 +1,5 @@
-"""What an agent reports of healing alone: whether it could have been alone then, and had the right to act so often.
-
-Whoever has an agent's key can make reports up. So they count only for times in which the service had not heard from the
-host, and only as far as the budget goes that the host had been given.
-"""
+"""What an agent reports of healing alone. Whoever has its key can make reports up: they count only for times in which
+the service had not heard from the host, and within the budget that it had been given."""
 
 from __future__ import annotations
 
@@ -17,15 +14,13 @@ BEYOND = "beyond_budget"
 
 
 class Terms(NamedTuple):
-    """What a host had been given: so many heals within the window."""
+    """Heals within the window."""
 
     budget: int
     window_s: float
 
 
 class BelievedStep(NamedTuple):
-    """A step that was taken for true."""
-
     at: float
     rule_id: str
     target: str
@@ -42,7 +37,7 @@ def refusal(
     silences: Iterable[tuple[float, float]],
     believed: Sequence[BelievedStep],
 ) -> str | None:
-    """Why this outcome is not taken for true; None when it is."""
+    """Why it is not taken for true."""
     at = outcome.created_at
     if not any(since - UNSURE_S <= at <= until + UNSURE_S for since, until in silences):
         return f"{BEYOND}: the service had heard from the host at that time"
@@ -58,7 +53,7 @@ def refusal(
 
 
 def _follows(outcome: AgentOutcome, believed: Sequence[BelievedStep]) -> bool:
-    """Whether it is the next step of a known case: only the first step of a case counts against the budget."""
+    """Only the first step of a case counts against the budget."""
     return _goes_on(_step_of(outcome), believed)
 
 
@@ -74,6 +69,5 @@ def _step_of(outcome: AgentOutcome) -> BelievedStep:
 def noted(
     outcome: AgentOutcome, believed: Sequence[BelievedStep], *, keep_s: float, most: int
 ) -> tuple[BelievedStep, ...]:
-    """What is remembered once it was taken for true."""
     at = outcome.created_at
     return (*(step for step in believed if at - step.at < keep_s), _step_of(outcome))[-most:]

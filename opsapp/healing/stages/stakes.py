@@ -1,8 +1,5 @@
-"""What is at stake for a target at one decision: the error budget of its monitors, and what people have said.
-
-Every decision asks here: plan, act, dry run, what-if, and what a host may do alone. Must not: lower a level itself
-(`logic.stakes`).
-"""
+"""What is at stake for a target at one decision: error budgets, and what people have said. Every decision asks here.
+Must not: lower a level itself (`logic.stakes`)."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from .world import Host, World
 
 
 def at_stake(case: CaseRecord, host: Host | None, world: World) -> tuple[Stake, ...]:
-    """`host`: where it would be done. What holds for that host or for the target itself counts."""
+    """`host`: where it would be done; what holds for it counts too."""
     names = {*case.about.called, case.about.agent_id or "", *(() if host is None else _names(host))}
     return of_target(world.rules[case.rule_id], names, case.about.subject, world)
 

@@ -1,4 +1,4 @@
-"""The one question that the engine asks of the stages: what follows for this case?"""
+"""What follows for this case?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .world import World
 
 
 class Facts(NamedTuple):
-    """What is known of one case beside the world. `token` fences the present lease."""
+    """Known beside the world. `token` fences the present lease."""
 
     token: int = 0
     near: Neighbours = Neighbours()
@@ -61,7 +61,7 @@ def following(case: CaseRecord, world: World, facts: Facts) -> Next:
 
 
 def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
-    """Stage 2: the present step is carried out, asked about, waited with, passed over, or it ends the case."""
+    """Stage 2."""
     lost = guards.lost(case, world)
     if lost is not None:
         return guards.stopped(case, lost)
@@ -101,7 +101,7 @@ def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
 
 
 def _host_away(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
-    """A host that is silent gets as long as a command would: after a restart of ours nobody has been heard yet."""
+    """It gets as long as a command would: after our restart nobody has been heard yet."""
     since = case.waits_since or world.now
     if not plan.reason.startswith(planning.OFFLINE) or world.now - since >= world.settings.command_expiry_s:
         return None
@@ -111,7 +111,7 @@ def _host_away(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
 
 
 def _ended(case: PlanningCase, plan: Plan, outcome: str, world: World) -> NextStep | EndCase:
-    """A step that could not even begin is recorded, and the next one planned, as long as there is one."""
+    """A step that could not begin is recorded, and the next one planned."""
     if outcome == "failed" and plan.choice is not None and case.step + 1 < len(world.steps(case.rule_id)):
         return NextStep(case, outcome, plan.reason, plan)
     return EndCase(case, outcome, plan.reason, plan, notifies=outcome == "notified")

@@ -1,9 +1,8 @@
 """What a case says about whether healing helps: a coin left it alone for the action's window, or had it treated.
 
-A trial begins at the decision to act, with its coin. Both arms are judged alike: by what is measured within the same
-window from the coin on (`wire.verdicts`), whatever becomes of the heal or of its plan. What nobody can tell (the host
-was silent, a person worked there) counts as neither. Cases of one outage share one coin, and count once. What nobody
-decided to act on, or what was drawn by no coin, only shows how long such cases last.
+Both arms are judged alike, by what is measured within the same window from the coin on (`wire.verdicts`), whatever
+becomes of heal or plan. What nobody can tell counts as neither. Cases of one outage share a coin, and count once. Cases
+without a coin only show how long they last.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ FOLLOWED_ON = ("notified", "observed", "simulated", "expired", "skipped")  # end
 
 
 class Trial(NamedTuple):
-    """One case, as far as it is known. `draw` and `drawn_at`: of its coin, where it has one of its own; `judged`:
-    whether anybody knows by now what that has shown."""
+    """`draw`, `drawn_at`: of a coin of its own; `judged`: what that has shown is known."""
 
     case_id: str
     rule_id: str
@@ -45,12 +43,12 @@ class Trial(NamedTuple):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether it has a coin, and nobody knows yet what comes of it."""
+        """Its coin has not been judged."""
         return self.draw is not None and not self.judged
 
     @property
     def waits(self) -> bool:
-        """Whether it is left alone by its coin meanwhile."""
+        """Its coin leaves it alone meanwhile."""
         return self.is_undecided and self.draw is not None and not self.draw.treated
 
 
@@ -61,21 +59,21 @@ def window_of(rule_id: str, world: World) -> float:
 
 
 def window_drawn(case: CaseRecord, world: World) -> float:
-    """The same of a case whose coin was tossed just now, by the action that it is about."""
+    """By the action that its coin was about."""
     if case.heal is None:
         return (case.left_until or world.now) - world.now
     return trial_window(case.rule_id, ACTIONS[case.heal.action], world)
 
 
 def looked_at(trial: Trial, seen: LooksSeen, look: ConditionLook, case: CaseRecord, world: World) -> HealJudgement:
-    """What a look says of a case whose coin is not judged yet."""
+    """Of a coin that is not judged yet."""
     earliest = _counts_from(trial, world)
     seen = seen._replace(flaps=seen.flaps or comes_and_goes(case, world))
     return judge(seen, look, ProofWindow(earliest, trial.ends_at), world.now)
 
 
 def _counts_from(trial: Trial, world: World) -> float:
-    """When its settle time is over, if it has one."""
+    """The end of the settle time."""
     return max(trial.drawn_at, trial.ends_at - patience_of(trial.rule_id, world))
 
 
@@ -86,5 +84,5 @@ def looked_at_next(trial: Trial, world: World) -> float:
 
 
 def begins(case: CaseRecord) -> bool:
-    """Whether a case is a trial: something was measured to be wrong, and can be measured again."""
+    """It was measured to be wrong, and can be measured again."""
     return case.about.source == "alert" and bool(case.about.subject) and not case.manual

@@ -1,4 +1,4 @@
-"""Stage 6, trust governor: levels, evidence, automatic promotion with its bound, breaker, the effective level."""
+"""Stage 6, trust governor: levels, evidence, promotion, breaker, the effective level."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ EDITED = "trust_edited"  # the same, of a trust state that the service has not w
 
 
 class Trust(NamedTuple):
-    """A rule's trust and the evidence gathered at its level since it entered it (`since`). `executions`, `verified` and
-    `failed` count cases, not steps. Triggers are when outages began, however many hosts each had. They are kept for the
-    window of promotion whatever the level; only those since then lead on from `notify`. `treated`, `control`, `bets`
-    and `waves` are the trials of what the rule does, whatever the level."""
+    """The evidence since this level was entered (`since`). `executions`, `verified` and `failed` count cases, not
+    steps. Triggers are when outages began, however many hosts each had: kept for promotion's window; only those since
+    then lead on. Trials are kept whatever the level."""
 
     rule_id: str
     current_level: str
@@ -59,11 +58,9 @@ class Trust(NamedTuple):
 
 
 class LevelChange(NamedTuple):
-    """A level that changed, to be committed as an event (and, for the breaker, a suggestion)."""
+    """To be committed as an event."""
 
     rule_id: str
-    old_level: str
-    new_level: str
     cause: str
 
 
@@ -89,7 +86,7 @@ def demote(trust: Trust, level: str, now: float) -> Trust:
 
 
 def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
-    """After an edit: the ceiling holds at once, and other deeds have to be trusted anew."""
+    """The ceiling holds at once; other deeds have to be trusted anew."""
     allowed = ceiling if definition == trust.definition else lowest(ceiling, "notify")
     if definition != trust.definition:
         trust = _enter(trust, trust.current_level, now)._replace(triggers=(), roots=()).tried(Trials())
@@ -106,8 +103,8 @@ def _enter(trust: Trust, level: str, now: float) -> Trust:
 
 
 def triggered(trust: Trust, at: float, promotion: PromotionSettings, root: str = "") -> Trust:
-    """What began `at` counts, unless it is a part of an outage that was counted: of one that began at about the same
-    time, or of one with the same root cause. `root` names the outage of that; empty where there is none."""
+    """Unless its outage was counted: one that began about then, or has the same root cause. `root` names that one's
+    outage."""
     if root and root in trust.roots:
         return trust
     if root:
@@ -121,8 +118,7 @@ def triggered(trust: Trust, at: float, promotion: PromotionSettings, root: str =
 def recorded(
     trust: Trust, result: str, now: float, settings: HealingSettings, *, drawn: bool = False
 ) -> tuple[Trust, LevelChange | None]:
-    """After a case in which something was executed (see `attempt`). What is not known counts neither for nor
-    against. `drawn`: a coin fell for it, so whether it helps too seldom is judged with its trial."""
+    """`drawn`: whether it helps too seldom is judged with its trial."""
     waiting, trust = trust.alone, _counted(trust, result)
     if result not in ("verified", "failed"):
         return trust, None
@@ -138,9 +134,8 @@ def recorded(
 def reported(
     trust: Trust, result: str, happened: float, now: float, settings: HealingSettings
 ) -> tuple[Trust, LevelChange | None]:
-    """After a case that an agent reports of healing alone. It counts together with at least one that the service saw
-    itself: for the evidence of this level, and for the breaker too, so that nobody who has an agent's key can move a
-    rule by what he makes up. Whether it helps too seldom goes by what the service saw."""
+    """A case that an agent healed alone. It counts together with one that the service saw, so that nobody with an
+    agent's key can move a rule by what he makes up. Helping too seldom goes by what the service saw."""
     if not trust.verified + trust.failed:
         return trust._replace(alone=(*trust.alone, result)[-KEPT_ALONE:]), None
     trust = _counted(trust, result)
@@ -163,23 +158,23 @@ def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings
 
 
 def _demoted(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    """After a failed case: the breaker looks at failures in a row, the bet at all cases since the promotion."""
+    """The breaker looks at failures in a row, the bet at all cases since the promotion."""
     if trust.current_level != "execute":
         return trust, None
     if tripped(trust.streak, settings.breaker):
-        return demote(trust, "notify", now), LevelChange(trust.rule_id, "execute", "notify", BREAKER)
+        return demote(trust, "notify", now), LevelChange(trust.rule_id, BREAKER)
     if won(trust.bad) >= settings.change.threshold:
         return _anew(trust, now, BAD)
     return trust, None
 
 
 def _anew(trust: Trust, now: float, cause: str) -> tuple[Trust, LevelChange]:
-    """It has changed: people are asked, and what was known of it holds no longer."""
-    return demote(trust.tried(Trials()), "approve", now), LevelChange(trust.rule_id, "execute", "approve", cause)
+    """People are asked, and what was known holds no longer."""
+    return demote(trust.tried(Trials()), "approve", now), LevelChange(trust.rule_id, cause)
 
 
 def _watched(trust: Trust, recovered: bool, settings: HealingSettings) -> Trust:
-    """One more was treated. Below `execute` people watch."""
+    """Below `execute` people watch."""
     if trust.current_level != "execute":
         return trust
     return trust._replace(bad=bet_on_bad(trust.bad, recovered, settings.promotion.bound))
@@ -191,16 +186,15 @@ def tripped(streak: tuple[float, ...], breaker: BreakerSettings) -> bool:
 
 
 def evaluate(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    """Promote when nothing is missing any more."""
     trust = trust._replace(triggers=_recent(trust.triggers, now, settings.promotion), last_evaluated=now)
     above = one_above(trust.current_level)
     if above is None or needs(trust, now, settings):
         return trust, None
-    return promote(trust, above, now), LevelChange(trust.rule_id, trust.current_level, above, "evidence")
+    return promote(trust, above, now), LevelChange(trust.rule_id, "evidence")
 
 
 def needs(trust: Trust, now: float, settings: HealingSettings) -> list[str]:
-    """What is missing for the next level, in words; nothing at the top level or when nothing is missing."""
+    """What is missing for the next level, in words."""
     above = one_above(trust.current_level)
     if above is None:
         return []
@@ -220,7 +214,7 @@ def in_days(promotion: PromotionSettings) -> str:
 
 
 def triggers_at_level(trust: Trust, now: float, promotion: PromotionSettings) -> int:
-    """Those within the window that came since the level was entered."""
+    """Within the window, and since the level was entered."""
     triggers = _recent(trust.triggers, now, promotion)
     if not triggers or trust.since <= min(triggers):
         return len(triggers)
@@ -242,15 +236,15 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
 def after_trial(
     trust: Trust, trials: Trials, treated: bool | None, now: float, settings: HealingSettings
 ) -> tuple[Trust, LevelChange | None]:
-    """With one trial more, which may change the level. `treated`: what a coin has shown of a case that was healed.
-    Those of a wave count as bad by their verdicts: its moment is not all of their time."""
+    """`treated`: what a coin has shown of a healed case. Those of a wave count as bad by their verdicts: its moment is
+    not all of their time."""
     trust = trust.tried(trials)
     return judged(trust if treated is None else _watched(trust, treated, settings), now, settings)
 
 
 def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    """People are asked again about a rule that is known to help hardly anything, and about one that has become needless
-    or helps too seldom. What is known of the last two holds no longer."""
+    """A rule that hardly helps, is needless by now, or helps too seldom. What is known of the last two holds no
+    longer."""
     if not with_trials(settings):
         return trust, None
     if trust.current_level == "execute" and won(trust.bad) >= settings.change.threshold:
@@ -263,7 +257,7 @@ def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, 
         return trust, None
     if trust.current_level != "execute":
         return trust, None
-    return demote(trust, "approve", now), LevelChange(trust.rule_id, "execute", "approve", cause)
+    return demote(trust, "approve", now), LevelChange(trust.rule_id, cause)
 
 
 def with_trials(settings: HealingSettings) -> bool:
@@ -271,7 +265,7 @@ def with_trials(settings: HealingSettings) -> bool:
 
 
 def _needs_of_lift(trust: Trust, settings: HealingSettings) -> list[str]:
-    """That it helps at all, compared with what recovers by itself. Without controls nobody can know."""
+    """Without controls nobody can know."""
     if not with_trials(settings) or trust.bets.low > 0:
         return []
     return [f"proof that it helps: {said_of_lift(trust.trials)}"]
@@ -302,7 +296,7 @@ def evidence(trust: Trust, now: float, settings: HealingSettings) -> TrustEviden
 
 
 def _recent(triggers: tuple[float, ...], now: float, promotion: PromotionSettings) -> tuple[float, ...]:
-    """When the outages within the window began. Older versions kept each host of them."""
+    """When outages began. Older versions kept each host."""
     began: list[float] = []
     for at in triggers:
         if now - at <= promotion.window_s and (not began or at - began[-1] > SAME_OUTAGE_S):
@@ -322,8 +316,7 @@ class Effective(NamedTuple):
 def effective(
     trust: Trust, *, source: str, caps: Iterable[tuple[str, str]], stakes: Sequence[Stake] = (), risk: str = "low"
 ) -> Effective:
-    """The rule's level under its ceiling, under every cap (level, why), one below for what is only predicted, and lower
-    by what is at stake now for an act of this risk."""
+    """Under ceiling and caps, one below for a prediction, and lower by what is at stake for an act of this risk."""
     level, reasons = lowest(trust.current_level, trust.ceiling), []
     own = level
     if level != trust.current_level:

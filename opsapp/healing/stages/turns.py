@@ -1,8 +1,7 @@
 """Whose turn it is on a host: one heal at a time, and none on an old reading.
 
-A case that has waited is looked at again before it acts. What it waited for may have cured it: two rules that see one
-cause must not act twice. So may the heal of something that it depends on. A case whose condition is unknown does not
-act.
+What a case waited for, or the heal of what it depends on, may have cured it. So it is looked at again; an unknown
+condition does not act.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ Waiting = TypeVar("Waiting", PlanningCase, AwaitingCase)
 
 
 class Neighbours(NamedTuple):
-    """What is being done elsewhere: whether another case acts on the target, and which case began on a host last."""
+    """`holder`: of a host, the case that began there last."""
 
     others_act: bool = False
     holder: Callable[[str], CaseRecord | None] = lambda _: None
 
 
 class TurnDecision(NamedTuple):
-    """What follows: `go`, `ask` for a measurement, `wait` until `due`, or `end` with a reason."""
+    """`go`, `ask` for a measurement, `wait` until `due`, or `end`."""
 
     kind: str
     reason: str = ""
@@ -46,15 +45,14 @@ GO = TurnDecision("go")
 
 
 def is_taken(case_id: str, holder: CaseRecord | None, host: str) -> bool:
-    """Whether another case acts on the host. `holder` is the one that began there last."""
+    """By another case."""
     if holder is None or holder.id == case_id or holder.heal is None:
         return False
     return holder.acts and holder.heal.host == host
 
 
 def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: JsonObject, settle_s: float) -> float:
-    """Until when this action, which another case has just taken on the host with success, may still be working: as long
-    as this case would have waited itself. 0 when nobody took it, or it did not help there either."""
+    """Until when this action, which another case just took there with success, may still be working. Else 0."""
     if not isinstance(holder, ClosedCase) or holder.id == case_id or holder.outcome != "verified":
         return 0.0
     if holder.heal is None or (holder.heal.action, holder.heal.params) != (action, params):
@@ -63,8 +61,8 @@ def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: 
 
 
 def healed_above(case: CaseRecord, world: World) -> float:
-    """From when on a reading counts after heals of what the case depends on: what they bring up with it has as long as
-    the hold to come up. 0 where the newest reading is from after that. Whether they helped plays no part."""
+    """From when a reading counts after heals above it, which bring it up within the hold; 0 where the newest is from
+    after that. Whether they helped plays no part."""
     acted = [at for name in world.graph.declared_above(case.target) if (at := world.acted_at(name)) is not None]
     if not acted:
         return 0.0
@@ -77,8 +75,7 @@ def healed_above(case: CaseRecord, world: World) -> float:
 def look_again(
     case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float, above: float = 0.0
 ) -> TurnDecision:
-    """What is known of a case whose turn it is. A reading from before `settled_at`, or `above` where that is known,
-    says nothing."""
+    """A reading from before `settled_at`, or `above`, says nothing."""
     if settled_at > now:
         return TurnDecision("wait", "the same was just done for another case", settled_at)
     if above > now:
@@ -100,8 +97,7 @@ def look_again(
 
 
 def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | None:
-    """While another case does something about the target, or on the host. What the service does by itself (webhooks,
-    runs) stands in no line."""
+    """What the service does by itself stands in no line."""
     holder = None if host == SERVER else near.holder(host)
     if not (near.others_act or is_taken(case.id, holder, host)):
         return None
@@ -111,7 +107,7 @@ def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | No
 def before_acting(
     case: Waiting, choice: StepChoice, host: str, near: Neighbours, world: World
 ) -> Wait | Measure | Lost | None:
-    """What stands between a case and its act; None: it goes."""
+    """None: it goes."""
     waits = in_line(case, host, near, world.now)
     if waits is not None:
         return waits

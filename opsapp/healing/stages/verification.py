@@ -1,5 +1,5 @@
-"""Stage 4, verification: looks at the original condition, from the settle time on until one proves the heal, or until
-the deadline. What the looks mean, `wire.verdicts` says."""
+"""Stage 4, verification: looks at the condition from the settle time until one proves the heal, or the deadline.
+`wire.verdicts` says what they mean."""
 
 from __future__ import annotations
 
@@ -33,15 +33,14 @@ REJOIN_S = 30.0  # so long hosts have to be heard again after a restart of ours
 
 
 class Surroundings(NamedTuple):
-    """What else is known of the host, and of what hangs on it. `unmeasured`: targets that may be worse, and were not
-    measured since the settle time."""
+    """`unmeasured`: targets that may be worse, not measured since the settle time."""
 
     harms: tuple[Harm, ...] = ()
     unmeasured: tuple[str, ...] = ()
 
 
 def settled(case: SettlingCase, world: World, token: int) -> Measure:
-    """The settle time is over: have the right thing measured afresh."""
+    """Have it measured afresh."""
     settle, patience = settle_of(case.rule_id, ACTIONS[case.heal.action], world), patience_of(case.rule_id, world)
     earliest = world.now if case.heal.acted_at is None else case.heal.acted_at + settle
     flaps = comes_and_goes(case, world)
@@ -50,12 +49,12 @@ def settled(case: SettlingCase, world: World, token: int) -> Measure:
 
 
 def comes_and_goes(case: CaseRecord, world: World) -> bool:
-    """A second alert of its rule, which the case has absorbed, says that the condition was over in between."""
+    """A second alert that the case has absorbed says that the condition was over in between."""
     return case.events.get(case.rule_id, 0) > 1 or came_back(case.opened_at, world.well_since(case.target))
 
 
 def _late(case: VerifyingCase, patience: float, world: World) -> VerifyingCase:
-    """Nobody was there to look for a part of the window: there is time for one measurement at least."""
+    """Nobody was there for a part of the window: there is time for one measurement at least."""
     return replace(case, deadline=max(case.deadline, world.now + min(patience, REJOIN_S)))
 
 
@@ -65,7 +64,6 @@ def _ask(case: VerifyingCase, world: World, token: int, entry: EntryFields | Non
 
 
 def looked_at(case: VerifyingCase, around: Surroundings, world: World, token: int) -> Next:
-    """What the newest reading says, and what follows from it."""
     is_taken_over = case.asked_under != token  # asked by a process that is gone: nobody was there to hear the answer
     if is_taken_over:
         case = _late(case, patience_of(case.rule_id, world), world)
@@ -83,8 +81,7 @@ def looked_at(case: VerifyingCase, around: Surroundings, world: World, token: in
 
 
 def _counts_at(case: VerifyingCase, measured_at: float | None) -> float | None:
-    """When a reading was measured. What others have told since the act holds until they tell something else: they do
-    not say it again after the settle time."""
+    """What others have told since the act holds: they do not say it again after the settle time."""
     acted_at = case.heal.acted_at
     if measured_at is None or acted_at is None or measured_at < acted_at or not parse(case.about.condition).only_told:
         return measured_at

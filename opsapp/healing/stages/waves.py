@@ -1,8 +1,7 @@
-"""One outage, one deed: its targets are healed in waves, and the next wave waits for the verdict of the one before.
+"""One outage, one deed: its targets are healed in waves, each of which waits for the verdict of the one before.
 
-A deed is what one rule does about one outage. Who goes first is drawn by the keyed coin of each case. The deed stops at
-the first heal that failed or made something worse, and where nobody can tell what a wave has come to. Pure: the engine
-keeps deeds, and asks.
+A deed is what one rule does about one outage. Each case's keyed coin draws who goes first. It stops at the first heal
+that failed or did harm, and where nobody can tell. Pure: the engine keeps deeds.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
 class DeedMember(NamedTuple):
-    """A case of the deed. `ready`: it lacks nothing but its turn. `late`: how many draws there had been by then.
-    `wave` 0: its turn has not come. `asked`: people were asked about it."""
+    """`ready`: it lacks only its turn. `late`: draws by then. `wave` 0: no turn yet."""
 
     case_id: str
     target: str
@@ -52,8 +50,6 @@ class DeedMember(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """How many members have come to what; the names are those of the verdicts."""
-
     well: int = 0
     harm: int = 0
     unknown: int = 0
@@ -64,7 +60,7 @@ class Verdicts(NamedTuple):
 
 
 class PastWave(NamedTuple):
-    """A wave that is over: how many went, and what they came to."""
+    """A wave that is over."""
 
     number: int
     hosts: int
@@ -72,12 +68,11 @@ class PastWave(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """What a rule does about an outage that began at `began_at`, counted: its members stand beside it, so that each
-    step is as cheap for thousands as for two. `wave` 0: nobody has gone yet. `begun`: something was done for it.
-    `told`: people have heard that it was stopped. `ended`: every member has its verdict. `waiting`: whose turn has not
-    come; `hosts`: who goes in the present wave, of which `present` have come to their verdict, and `ends` of all.
-    `unsure`: the first target of the wave of which nobody can tell. `draws`: how often a wave was drawn, one that was
-    drawn again included. `trial`: the name of the trial that the present wave is, until that has been judged."""
+    """Counts; its members stand beside it, so that a step costs the same for thousands. `wave` 0: nobody has gone.
+    `begun`: something was done. `told`: people know that it stopped. `ended`: every member has its verdict. `waiting`:
+    without a turn; `hosts`: in the present wave, with the verdicts `present`; `ends`: of all. `unsure`: the first
+    target of the wave that nobody can tell of. `draws`: redrawn waves included. `trial`: the present wave's, until it
+    is judged."""
 
     id: str
     rule_id: str
@@ -99,12 +94,12 @@ class Deed(NamedTuple):
 
     @property
     def late(self) -> int:
-        """Of who is ready now. Older versions counted waves."""
+        """Older versions counted waves."""
         return max(self.draws, self.wave)
 
     @property
     def waves(self) -> tuple[PastWave, ...]:
-        """The last ones, with the present one."""
+        """With the present one."""
         return (*self.past, PastWave(self.wave, self.hosts, self.present)) if self.wave else ()
 
     @property
@@ -113,7 +108,7 @@ class Deed(NamedTuple):
 
     @property
     def acting(self) -> int:
-        """How many of the present wave have no verdict yet."""
+        """Of the present wave, without a verdict."""
         return self.hosts - sum(self.present)
 
     @property
@@ -122,15 +117,14 @@ class Deed(NamedTuple):
 
 
 class DeedChange(NamedTuple):
-    """A deed as it is now, and those of its members that are not what they were."""
+    """Members: those that are not what they were."""
 
     deed: Deed
     members: tuple[DeedMember, ...] = ()
 
 
 class WaveTurn(NamedTuple):
-    """What stands between a case and its act for the sake of its outage: nothing, unless it `waits` for its wave.
-    `asks`: people are asked about its deed right now. `stopped`: why its deed goes no further."""
+    """`asks`: people are asked about its deed right now. `stopped`: why that goes no further."""
 
     waits: bool = False
     asks: bool = False
@@ -138,14 +132,13 @@ class WaveTurn(NamedTuple):
 
 
 def joins(deed: Deed, case: CaseRecord) -> bool:
-    """Whether a case may be of the outage of this deed: it began within 120 s of it, or comes while a heal of it is at
-    work. A target that comes again is another outage."""
+    """Whether a case may be of this outage: it began within 120 s, or comes while a heal is at work."""
     under_way = deed.begun and not deed.ended and not deed.stopped
     return under_way or abs(case.opened_at - deed.began_at) <= SAME_OUTAGE_S
 
 
 def joined(deed: Deed, known: DeedMember | None, case: CaseRecord, draw: float, *, ready: bool) -> DeedChange:
-    """With this case. What comes, or is agreed to, while waves are under way goes after all others."""
+    """What comes, or is agreed to, between waves goes after all others."""
     member = known or DeedMember(case.id, case.target, draw, late=deed.late)
     if ready and not member.ready:
         member = member._replace(ready=True, late=deed.late)
@@ -155,7 +148,7 @@ def joined(deed: Deed, known: DeedMember | None, case: CaseRecord, draw: float, 
 
 
 def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) -> JoinDeed | EndCase | None:
-    """What a case does that would act, or that people would be asked about; None: it goes on."""
+    """None: it goes on."""
     if case.tried or case.manual:
         return None  # a further step: its case has had its turn
     if turn.stopped:
@@ -166,12 +159,12 @@ def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) ->
 
 
 def stopped(case: Deciding, turn: WaveTurn) -> EndCase | None:
-    """What a case comes to whose deed goes no further before it has done anything."""
+    """Before the case has done anything."""
     return EndCase(case, "withdrawn", f"{STOPPED}: {turn.stopped}") if turn.stopped and not case.tried else None
 
 
 def verdict_of(case: CaseRecord, outcome: str, *, worse: bool) -> str:
-    """What the end of a case, or of a step that made something worse, says of what its deed does."""
+    """Of a case's end, or of a step that did harm."""
     if not case.tried:
         return LEFT
     if worse or case.harmed or outcome in (*FAILED, "skipped"):
@@ -180,8 +173,7 @@ def verdict_of(case: CaseRecord, outcome: str, *, worse: bool) -> str:
 
 
 def judged(deed: Deed, member: DeedMember, verdict: str, reason: str) -> DeedChange:
-    """With the verdict about a member, which may stop the deed. Nobody goes on blindly: a wave of which at least half
-    is unknown stops it as a failure does."""
+    """Nobody goes on blindly: a wave of which at least half is unknown stops the deed as a failure does."""
     if member.verdict:
         return DeedChange(deed)
     goes = 0 < member.wave == deed.wave
@@ -200,8 +192,8 @@ def judged(deed: Deed, member: DeedMember, verdict: str, reason: str) -> DeedCha
 
 
 def next_wave(deed: Deed, line: Iterable[DeedMember], sizes: WaveSizes) -> DeedChange:
-    """With the next wave, if its turn has come; `line` has who is ready, in order. A wave in which nobody was acted on
-    is drawn again. A wave that is a trial lasts until its moment, whatever is well already."""
+    """`line`: who is ready, in order. A wave in which nobody was acted on is drawn again. One that is a trial lasts
+    until its moment."""
     if deed.stopped or deed.acting or deed.trial:
         return DeedChange(deed)
     again = deed.wave > 0 and sum(deed.present) == deed.present.left

@@ -1,7 +1,7 @@
 """A wave as a trial: those that go beside those that wait, which only the draw tells apart (docs/adr/111).
 
-What is compared, and at which moment, is fixed when the wave opens. At that moment both sides are measured anew, and no
-wave opens before. Pure. Must not: read the store, or bet.
+Hosts and moment are fixed when the wave opens. At the moment both sides are measured, and no wave opens before. Pure.
+Must not: read the store, or bet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANSWERS_S = 5.0  # so long after the moment a measurement is waited for; who is 
 
 
 class ComparedHost(NamedTuple):
-    """A case of the outage, whether it `went`, and what the first measurement since the moment says of it."""
+    """`well`: by its first measurement since the moment."""
 
     case_id: str
     went: bool
@@ -28,7 +28,7 @@ class ComparedHost(NamedTuple):
 
 
 class WaveTrial(NamedTuple):
-    """Of the wave of a deed that opened at `opened_at`. `due`: when it is looked at next."""
+    """`due`: the next look."""
 
     deed: str
     rule_id: str
@@ -46,19 +46,18 @@ class WaveTrial(NamedTuple):
 
     @property
     def shares(self) -> Shares | None:
-        """None: nobody was heard, so it says nothing."""
+        """None: nobody was heard."""
         if all(host.well is None for host in self.hosts):
             return None
         return Shares(*(_share([host for host in self.hosts if host.went is went]) for went in (True, False)))
 
     def moved(self, by: float) -> WaveTrial:
-        """After the clock was set by so many seconds."""
         return self._replace(opened_at=self.opened_at + by, moment=self.moment + by, due=self.due + by)
 
 
 def compared(went: Iterable[DeedMember], line: Iterable[DeedMember]) -> tuple[ComparedHost, ...]:
-    """Those on both sides of the cut that were ready since the same draw; of others the order says when they came.
-    `went`: in order; `line`: of those that wait. Nobody, where a side is empty."""
+    """Those on both sides of the cut that were ready since the same draw: of others the order says when they came.
+    Nobody, where a side is empty."""
     members = list(went)
     if not members:
         return ()
@@ -71,7 +70,7 @@ def compared(went: Iterable[DeedMember], line: Iterable[DeedMember]) -> tuple[Co
 
 
 def looked_at(host: ComparedHost, reading: Reading, trial: WaveTrial) -> ComparedHost:
-    """What is measured first since the moment counts, and nothing from long after it."""
+    """The first measurement since the moment counts, and none from long after."""
     at = reading.measured_at
     if host.well is not None or at is None or not trial.moment <= at <= trial.moment + ANSWERS_S:
         return host

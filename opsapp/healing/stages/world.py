@@ -1,4 +1,4 @@
-"""The world as a stage reads it: plain values and look-ups, built by the engine in one short transaction."""
+"""The world as a stage reads it, built by the engine in one short transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .trust import Trust
 
 
 class Host(NamedTuple):
-    """A host that an agent stands on. `usable` is None while nobody knows its tools."""
+    """`usable` None: nobody knows its tools."""
 
     agent_id: str
     hostname: str
@@ -32,14 +32,14 @@ class Host(NamedTuple):
     native: bool = True  # an agent's own code is there too
 
     def handler(self, action: Action) -> Handler | None:
-        """The first way to perform the action that this host has."""
+        """The first way that this host has."""
         usable = self.usable or frozenset()
         ways = action.handlers if self.native else [way for way in action.handlers if _is_plain(action, way)]
         return next((way for way in ways if usable.issuperset(way.tools)), None)
 
 
 def _is_plain(action: Action, way: Handler) -> bool:
-    """Whether it is arguments only: no code of an agent, no question to one, no timer that would have to undo it."""
+    """Arguments only: no agent's code, question or timer."""
     return not (action.armed_s or way.when or any(step[0].startswith(("@", "-")) for step in way.steps))
 
 
@@ -47,7 +47,7 @@ SERVER = "server"
 
 
 class Reading(NamedTuple):
-    """A condition looked at: verdict, the readings it needed, and the age of the oldest of them as a time."""
+    """`measured_at`: of the oldest reading that it needed."""
 
     verdict: bool | None
     metrics: Metrics
@@ -56,8 +56,6 @@ class Reading(NamedTuple):
 
 @dataclass
 class World:
-    """Everything a decision may depend on."""
-
     now: float
     rules: Mapping[str, RuleRecord]
     trust: Mapping[str, Trust]
@@ -93,12 +91,11 @@ class World:
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
 
     def steps(self, rule_id: str) -> tuple[RuleStep, ...]:
-        """None of a rule that is gone."""
         rule = self.rules.get(rule_id)
         return rule.steps if rule else ()
 
     def find_hosts(self, name: str) -> list[Host]:
-        """The hosts that an agent id, hostname or label may mean: an id is never ambiguous."""
+        """By id, hostname or label; an id is never ambiguous."""
         if name in self.hosts:
             return [self.hosts[name]]
         by_hostname = [host for host in self.hosts.values() if host.hostname == name]

@@ -1,4 +1,5 @@
-"""Kill switch, health, what would be (dry run, replay, a draft over the past), the action table."""
+"""Kill switch, health, what would be (dry run, replay, a draft over the past), the action table, what hosts can do, and
+what healing is worth."""
 
 from __future__ import annotations
 
@@ -6,12 +7,14 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, health_answers, schemas, whatif
+from opsapp.healing import answers, health_answers, lift_answers, records, schemas, whatif
 from opsapp.healing.engine import dryrun, holds, rehearsals
+from opsapp.healing.engine import lift as worth
 from opsapp.healing.engine import replay as replaying
+from opsapp.healing.engine.fleet import capabilities_of, refresh_capabilities
 from opsapp.healing.engine.health import health_of
 from opsapp.healing.foretold import ForecastRecord
-from opsapp.healing.resources import Healing
+from opsapp.healing.resources import CapabilitiesOf, Healing
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
@@ -26,10 +29,10 @@ def health(context: Healing, request: Request) -> Any:
     return health_of(request.root)
 
 
-@api.act(Healing, "pause", role="admin", body=schemas.PauseSpan, returns=answers.Status)
+@api.act(Healing, "pause", role="admin", body=health_answers.PauseSpan, returns=answers.Status)
 def pause(context: Healing, request: Request) -> Any:
     """The kill switch: from now on nothing is healed. With `for` or `until` it ends by itself, and people are told."""
-    if holds.pause(request.root, made(holds.HoldAsked, request.valid_body), request.caller.name):
+    if holds.pause(request.root, made(health_answers.PauseSpan, request.valid_body), request.caller.name):
         request.audit("healing.pause", "healing", after=request.valid_body)
     return {"status": "Paused"}
 
@@ -42,7 +45,7 @@ def resume(context: Healing, request: Request) -> Any:
     return {"status": "Active"}
 
 
-@api.act(Healing, "dry-run", body=schemas.DryRun, returns=whatif.Simulated, audit=False)
+@api.act(Healing, "dry-run", body=whatif.DryRunAsked, returns=whatif.Simulated, audit=False)
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
     asked = made(whatif.DryRunAsked, request.valid_body)
@@ -51,7 +54,7 @@ def simulate(context: Healing, request: Request) -> Any:
     return answer
 
 
-@api.act(Healing, "evaluate", body=schemas.ConditionNow, returns=whatif.Compared, audit=False)
+@api.act(Healing, "evaluate", body=whatif.ComparisonAsked, returns=whatif.Compared, audit=False)
 def evaluate(context: Healing, request: Request) -> Any:
     """What a condition says of every host and monitor now; nothing is changed or done."""
     asked = made(whatif.ComparisonAsked, request.valid_body)
@@ -64,7 +67,7 @@ def readings(context: Healing, request: Request) -> Any:
     return page_of(request, dryrun.names(request.root))
 
 
-@api.act(Healing, "replay", body=schemas.Replay, returns=whatif.Replayed, audit=False)
+@api.act(Healing, "replay", body=whatif.ReplayAsked, returns=whatif.Replayed, audit=False)
 def replay(context: Healing, request: Request) -> Any:
     """What recorded events would have led to under another policy."""
     node, asked = request.node, made(whatif.ReplayAsked, request.valid_body)
@@ -72,7 +75,7 @@ def replay(context: Healing, request: Request) -> Any:
     return Deferred(lambda: (200, {}, replaying.replay(node, asked.days, change)))
 
 
-@api.act(Healing, "whatif", body=schemas.RuleOverPast, returns=whatif.Rehearsed, audit=False)
+@api.act(Healing, "whatif", body=whatif.PastAsked, returns=whatif.Rehearsed, audit=False)
 def rehearse(context: Healing, request: Request) -> Any:
     """What a draft rule would have done over stored readings; nothing is changed or done."""
     node, asked = request.node, made(whatif.PastAsked, request.valid_body)
@@ -93,3 +96,27 @@ def forecasts(context: Healing, request: Request) -> Any:
 def actions(context: Healing, request: Request) -> Any:
     """Every action with its risk, its parameters and its ways of being done."""
     return page_of(request, [made(answers.ActionRecord, action.describe()) for action in ACTIONS.values()])
+
+
+@api.get(Healing, "lift", query=schemas.OfRule, returns=lift_answers.LiftAnswer, errors=(404,))
+def lift(context: Healing, request: Request) -> Any:
+    """How many more cases of a rule recover with the heal than by themselves."""
+    return worth.lift(request.root, request.valid_query["rule_id"])
+
+
+@api.get(Healing, "wait", query=schemas.OfRule, returns=lift_answers.WaitAnswer, errors=(404,))
+def wait(context: Healing, request: Request) -> Any:
+    """How long to wait before acting costs the least expected downtime, and what it saves."""
+    return worth.wait(request.root, request.valid_query["rule_id"], request.node.clock.now())
+
+
+@api.get(CapabilitiesOf, returns=records.CapabilityRecord, errors=(409,))
+def capabilities(context: CapabilitiesOf, request: Request) -> Any:
+    """The tools that a host has, and which of them work."""
+    return capabilities_of(request.root, context.__name__)
+
+
+@api.act(CapabilitiesOf, "refresh", returns=records.Queued)
+def refresh(context: CapabilitiesOf, request: Request) -> Any:
+    """Has the agent try its tools again."""
+    return refresh_capabilities(request.root, context.__name__, request.caller.name)

@@ -1,8 +1,5 @@
-"""Bodies with events from elsewhere: read in portions, judged entry by entry, stored in short transactions.
-
-A small body comes whole and is stored together with others that come at the same time. A larger one is read from the
-socket as fast as its events are stored, so that it takes no memory however large it is.
-"""
+"""Bodies with events from elsewhere, judged entry by entry. A small body is stored together with others that come at
+the same time; a larger one is read as fast as it is stored, so it takes no memory."""
 
 from __future__ import annotations
 
@@ -11,7 +8,8 @@ from typing import Any, NamedTuple
 from pyramid.request import Request
 
 from opsapp.healing.engine import inlets as engine
-from opsapp.healing.engine.inlets import AT_ONCE, LANE, RefusedEvent, SentEntry, SentEvents, Taken
+from opsapp.healing.engine.inlets import AT_ONCE, LANE, SentEntry, SentEvents
+from opsapp.healing.inlet_answers import EventsTaken, RefusedEvent
 from opsapp.healing.logic import eventforms
 from opsapp.healing.resources.inlets import Inlet
 from opsapp.lib.jsonpieces import ListedEntries, ListEntry
@@ -21,6 +19,7 @@ from opsapp.runtime.node import Node
 from opsapp.web.answers import Deferred, Sink
 from opsapp.web.asked import UNREAD
 from opsapp.web.jsontext import loads
+from opsapp.wire.records import plain
 
 PATH = "/api/healing/events/*"
 MOST_BYTES = 32 << 20
@@ -31,14 +30,12 @@ PORTION = 64 << 10
 
 
 class Judged(NamedTuple):
-    """Entries of a body: those that are events, and the others."""
-
     sent: list[SentEntry]
     refused: list[RefusedEvent]
 
 
 class EventBody:
-    """The entries of one body, as they arrive."""
+    """As they arrive."""
 
     def __init__(self) -> None:
         self._entries = ListedEntries("alerts", MOST_OF_EVENT)
@@ -50,7 +47,7 @@ class EventBody:
         return judged
 
     def end(self) -> Judged:
-        """What is known only now: that it was one event in the service's own form, or that it breaks off."""
+        """Only now it is known to be one event in the service's own form, or to break off."""
         judged, entries = Judged([], []), self._entries
         if not entries.has_list:
             if entries.is_too_long and entries.begins_as_json:
@@ -88,7 +85,6 @@ class EventBody:
 
 
 def received(request: Request, inlet: Inlet) -> Any:
-    """What came of a body: at once, or once it has been read."""
     length = request.content_length
     if UNREAD in request.environ or length is None or length > WHOLE:
         return Sink(Receiving(request.node, inlet.__name__).receive, limit=MOST_BYTES)
@@ -96,27 +92,23 @@ def received(request: Request, inlet: Inlet) -> Any:
     judged, last = body.feed(request.body), body.end()
     node, now = request.node, request.node.clock.now()
     post = SentEvents(inlet.__name__, judged.sent + last.sent, judged.refused + last.refused, now)
-    return Deferred(lambda: (200, {}, answer(engine.take(node, post))))
-
-
-def answer(taken: Taken) -> JsonObject:
-    return {**taken._asdict(), "refused": [refused._asdict() for refused in taken.refused]}
+    return Deferred(lambda: (200, {}, plain(engine.take(node, post))))
 
 
 class Receiving:
-    """A body that is stored while it arrives. The connection reads no more of it until a portion is stored."""
+    """The connection reads on once a portion is stored."""
 
     def __init__(self, node: Node, inlet_id: str):
         self._node, self._inlet_id = node, inlet_id
         self._body = EventBody()
-        self._taken = Taken()
+        self._taken = EventsTaken()
 
     def receive(self, body: Any) -> tuple[int, JsonObject, JsonObject]:
         lane = self._node.lane(LANE, 1)
         while portion := _portion(body):
             lane.run(self._feed, portion)
         lane.run(self._end)
-        return 200, {}, answer(self._taken)
+        return 200, {}, plain(self._taken)
 
     def _feed(self, portion: bytes) -> None:
         """In a thread."""
@@ -134,7 +126,7 @@ class Receiving:
 
 
 def _portion(body: Any) -> bytes:
-    """So much of a body; nothing at its end."""
+    """Nothing at the end."""
     pieces, size = [], 0
     while size < PORTION and (piece := body.read(PORTION - size)):
         pieces.append(piece)

@@ -7,9 +7,9 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.agents.resources import Agent
-from opsapp.healing import answers, schemas
+from opsapp.healing import answers
 from opsapp.healing.engine import holds
-from opsapp.healing.engine.holds import HoldAsked
+from opsapp.healing.health_answers import HoldSpan
 from opsapp.healing.resources import Healing
 from opsapp.maintenance.records import HealingWindowRecord
 from opsapp.maintenance.resources import HealingWindow
@@ -21,10 +21,10 @@ def _shown(window: HealingWindow, request: Request) -> Any:
     return plain(window.shown(request.node.clock.now()))
 
 
-@api.act(Agent, "hands-off", body=schemas.HoldSpan, returns=HealingWindowRecord)
+@api.act(Agent, "hands-off", body=HoldSpan, returns=HealingWindowRecord)
 def hands_off(context: Agent, request: Request) -> Any:
     """Until the end that is told, rules act one level lower on this host, and people are told."""
-    window = holds.hands_off(request.root, context, made(HoldAsked, request.valid_body), request.caller.name)
+    window = holds.hands_off(request.root, context, made(HoldSpan, request.valid_body), request.caller.name)
     request.audit("agent.hands_off", context.id, after=request.valid_body)
     return _shown(window, request)
 
@@ -37,10 +37,10 @@ def hands_on(context: Agent, request: Request) -> Any:
     return {"status": "ended"}
 
 
-@api.act(Healing, "here", body=schemas.HoldSpan, returns=HealingWindowRecord)
+@api.act(Healing, "here", body=HoldSpan, returns=HealingWindowRecord)
 def come(context: Healing, request: Request) -> Any:
     """I am here: until then, what has a medium risk is asked about and not done by itself."""
-    window = holds.come(request.root, made(HoldAsked, request.valid_body), request.caller.name)
+    window = holds.come(request.root, made(HoldSpan, request.valid_body), request.caller.name)
     request.audit("healing.here", "healing", after=request.valid_body)
     return _shown(window, request)
 

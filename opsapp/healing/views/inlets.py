@@ -2,63 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, inlet_answers
+from opsapp.healing import answers, schemas
 from opsapp.healing.engine import inlets as engine
 from opsapp.healing.engine import toldevents
+from opsapp.healing.inlet_answers import EventRecord, EventsTaken, InletMade, InletRecord, InletSettings, InletUpdated
 from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.web import api
 from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.records import made
 
 from . import eventbodies
 
+R = TypeVar("R", bound=InletRecord)
 
-@api.get(Inlets, role="admin", query=Paging, returns=[inlet_answers.InletRecord])
+
+@api.get(Inlets, role="admin", query=Paging, returns=[InletRecord])
 def inlets(context: Inlets, request: Request) -> Any:
     """By what other systems send events, and how many of these go on; without their tokens."""
     standings = toldevents.standings(request.root)
-    shown = [described(inlet, standings.get(inlet_id)) for inlet_id, inlet in context.items()]
-    return page_of(request, shown)
+    rows = [shown(InletRecord, inlet, standings.get(inlet_id)) for inlet_id, inlet in context.items()]
+    return page_of(request, rows)
 
 
-def described(inlet: Inlet, standing: toldevents.InletStanding | None) -> JsonObject:
-    return {**inlet.describe(), **(standing or toldevents.InletStanding())._asdict()}
+def shown(record: type[R], inlet: Inlet, standing: toldevents.InletStanding | None, **told: object) -> R:
+    return made(record, {**inlet.describe(), **({} if standing is None else standing._asdict()), **told})
 
 
-@api.create(Inlets, role="admin", body=inlet_answers.NewInlet, returns=inlet_answers.InletMade)
+@api.create(Inlets, role="admin", body=InletSettings, returns=InletMade)
 def create(context: Inlets, request: Request) -> Any:
     """A new inlet. Its token is shown this once."""
     body, now = request.valid_body, request.node.clock.now()
-    made = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
-    request.audit("healing.inlet.create", made.inlet.__name__, after=made.inlet.describe())
-    return {**described(made.inlet, None), "token": made.token, "url": f"/api/healing/events/{made.token}"}
+    new = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
+    request.audit("healing.inlet.create", new.inlet.__name__, after=new.inlet.describe())
+    return shown(InletMade, new.inlet, None, token=new.token, url=f"/api/healing/events/{new.token}")
 
 
-@api.update(
-    Inlet,
-    role="admin",
-    body=inlet_answers.NewInlet,
-    read_only=inlet_answers.InletRecord,
-    returns=inlet_answers.InletUpdated,
-)
+@api.update(Inlet, role="admin", body=InletSettings, read_only=InletRecord, returns=InletUpdated)
 def change(context: Inlet, request: Request) -> Any:
     """Another name or mapping. The token stays; what the inlet has sent is about what the new mapping says."""
     before, body = context.describe(), request.valid_body
     engine.change(request.root, context, body.get("name"), body.get("mapping"))
     request.audit("healing.inlet.update", context.__name__, before=before, after=context.describe())
     standing = toldevents.standings(request.root).get(context.__name__)
-    return {**described(context, standing), "status": "updated"}
+    return shown(InletUpdated, context, standing)
 
 
-@api.get(Inlet, "events", role="admin", query=inlet_answers.EventList, returns=[inlet_answers.EventRecord])
+@api.get(Inlet, "events", role="admin", query=schemas.EventList, returns=[EventRecord])
 def events(context: Inlet, request: Request) -> Any:
     """What it has sent, the newest word first, and what became of it."""
     query = request.valid_query
@@ -76,9 +73,7 @@ def remove(context: Inlet, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.act(
-    EventAddress, role="public", body=RAW, takes=inlet_answers.SentBody, returns=inlet_answers.EventsTaken, audit=False
-)
+@api.act(EventAddress, role="public", body=RAW, takes=schemas.SentBody, returns=EventsTaken, audit=False)
 def take(context: EventAddress, request: Request) -> Any:
     """Takes the events of another system. The last word about each is stored before the answer; what is no event is
     named in it, and costs none of the others."""

@@ -19,8 +19,6 @@ class MomentFacet(Facet):
 
 
 class MomentSpan(Query):
-    """Of what, from when to when, and the moment under the crosshair."""
-
     kind = choice(*KINDS)
     id = text(1, 100)
     since = text(0, 40, name="from", default=None)

@@ -1,9 +1,5 @@
-"""What other rooms call of maintenance: the names below, `interfaces`, `resources`.
-
-In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`, `open_healing`, `end_healing`,
-`move_healing`. On the hub, from memory: `board_of(node)`.
-Of plans that were read before: `active`, `occurrences`.
-"""
+"""What other rooms call of maintenance. In a transaction, but for `board_of(node)`, which answers from memory on the
+hub, and `active` and `occurrences`, which take plans."""
 
 from __future__ import annotations
 
@@ -49,12 +45,11 @@ __all__ = [
 
 
 def active_windows(root: Root, now: float) -> list[Active]:
-    """Windows of both families that are on, as the transaction sees them."""
     return active(plans_of(root, board_of(node_of(root)).long_over(now)), now)
 
 
 def healing_windows(root: Root, now: float) -> list[HealingWindow]:
-    """The healing family's records that are on."""
+    """Those that are on."""
     windows = windows_of(root).of_family(HealingWindow, without=board_of(node_of(root)).long_over(now))
     return [window for window in windows if window.record.expires_at > now]
 
@@ -70,7 +65,7 @@ class UpcomingWindow(NamedTuple):
 
 
 def upcoming(root: Root, now: float, within_s: float) -> list[UpcomingWindow]:
-    """Maintenance that is on or begins soon, earliest first."""
+    """On, or soon, earliest first."""
     windows = []
     for plan in plans_of(root):
         on = current(plan, now)
@@ -84,7 +79,7 @@ def upcoming(root: Root, now: float, within_s: float) -> list[UpcomingWindow]:
 
 
 def silent(root: Root, target: str, now: float) -> bool:
-    """An `ISilence`: whether a maintenance window covers a target, which is an id or a name, or `host/NAME`."""
+    """An `ISilence`: `target` is an id, a name, or `host/NAME`."""
     node = node_of(root)
     plans = [window.plan for window in board_of(node).active(now) if window.plan.family != HEALING]
     if not plans:

@@ -1,7 +1,6 @@
-"""Windows as code (see `opsapp.runtime.ascode`), by name. Healing windows are of the moment: no document has them.
+"""Windows as code (`opsapp.runtime.ascode`), by name; healing windows are of the moment, in no document.
 
-A document calls the monitors and agents of a scope by their names, because ids are made by each server for itself; an
-id is understood too, and stands where a name would mean several things.
+A document names what a scope covers, because each server makes its own ids; an id stands where a name is not unique.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BY = "apply"
 
 
 class Called:
-    """What may be covered, by id and by name, as the transaction has it. Read when it is asked first."""
+    """Read when it is asked first."""
 
     def __init__(self, node: Node, root: Root):
         self._node, self._root = node, root
@@ -33,7 +32,7 @@ class Called:
         self._ids: dict[str, set[str]] = defaultdict(set)
 
     def ids(self, scope: Iterable[str]) -> list[str]:
-        """Ids of what a document names. What nothing is called stays as it is, for whoever checks it."""
+        """What nothing is called stays as it is, for whoever checks it."""
         ids_by_name = {name: self._ids_of(name) for name in scope}
         several = [name for name, ids in ids_by_name.items() if len(ids) > 1]
         if several:
@@ -41,7 +40,6 @@ class Called:
         return list(dict.fromkeys(next(iter(ids), name) for name, ids in ids_by_name.items()))
 
     def names(self, ids: Iterable[str]) -> list[str]:
-        """As a document names them."""
         return [self._name_of(item_id) for item_id in ids]
 
     def _ids_of(self, text: str) -> set[str]:

@@ -1,7 +1,5 @@
-"""This node's memory of all windows, so that a check can ask on the hub whether one is on.
-
-A projection. A change by this node is in it as soon as it is committed; one by another node when its event arrives.
-"""
+"""This node's memory of all windows, so that checks can ask on the hub. A projection: changes of this node are in it
+once committed, others' when their event arrives."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ KEY = "opsapp.maintenance.board"
 
 
 class _Active(NamedTuple):
-    """Which windows are on from a time until another, as long as the plans are the same."""
+    """While the plans are the same."""
 
     of: dict[str, WindowPlan]
     since: float
@@ -71,7 +69,7 @@ class Board(Projection[WindowPlan]):
         self.node.wake(WAKE)
 
     def step(self) -> bool:
-        """Read the store, if anything may have changed; all of it where date-times are read in another zone."""
+        """All of it where date-times are read in another zone."""
         zone = self.node.config.timezone
         if zone != self._zone:
             self.reset()
@@ -81,7 +79,7 @@ class Board(Projection[WindowPlan]):
         return False
 
     def active(self, now: float) -> tuple[Active, ...]:
-        """Windows that are on. Worked out anew only when one begins or ends, or was changed."""
+        """Worked out anew only when one begins, ends or changes."""
         known, plans = self._active, self.plans
         if known.of is plans and known.since <= now < known.until:
             return known.windows
@@ -91,13 +89,12 @@ class Board(Projection[WindowPlan]):
         return windows
 
     def long_over(self, now: float) -> frozenset[str]:
-        """The healing windows that need not be read to know what is on: they ended a day ago or earlier, and such an
-        end is never moved."""
+        """Healing windows that ended a day ago: such an end is never moved."""
         plans = self.plans.items()
         return frozenset(key for key, plan in plans if plan.family == HEALING and plan.end < now - LONG_S)
 
     def covered(self, now: float) -> Callable[[str], bool]:
-        """A test for ids: whether a maintenance window covers it now."""
+        """A test for ids."""
         active = self.active(now)
         known = self._covered
         if known[0] is not active:  # each check asks
@@ -108,7 +105,7 @@ class Board(Projection[WindowPlan]):
         return self.covered(now)(item_id)
 
     def covered_since(self, item_id: str, now: float) -> float | None:
-        """When the first began of the windows that cover it now; None where none does."""
+        """When the first of those that cover it now began."""
         active = [window for window in self.active(now) if window.plan.family != HEALING]
         begun = [span.start for plan, span in active if plan.scope is None or item_id in plan.scope]
         return min(begun, default=None)
@@ -127,7 +124,7 @@ def _covering(active: tuple[Active, ...]) -> Callable[[str], bool]:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served or checked: a restart within a window is still within it."""
+    """Before anything is checked: a restart within a window is still within it."""
     board = Board(node)
     board.step()
     node.projections.add("windows", board)
@@ -135,7 +132,6 @@ def prepare(node: Node) -> None:
 
 
 def board_of(node: Node) -> Board:
-    """Of a node that is prepared."""
     return cast("Board", node.registry[KEY])
 
 
@@ -147,8 +143,7 @@ def start(node: Node) -> None:
 
 
 def _forget(node: Node) -> bool:
-    """Healing windows that ended long ago, as this node's memory knows them. The others stay until somebody deletes
-    them."""
+    """Healing windows alone: others stay until somebody deletes them."""
     before = node.clock.now() - KEEP_HEALING_S
     plans = board_of(node).plans.values()
     old = [plan.id for plan in plans if plan.family == HEALING and plan.end < before]

@@ -1,4 +1,4 @@
-"""Windows made, changed, switched and dropped: by the API, by the YAML, as code. Transactions."""
+"""Windows made, changed and dropped: by API, YAML, as code. Transactions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAMED_DOWN = 10
 
 
 def create(root: Root, record: WindowRecord, by: str) -> Window:
-    """Invalid: it ends before it begins, or covers things that do not exist."""
+    """Invalid: it ends before it begins, or covers nothing that exists."""
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
     return _add(root, record, by, "api")
 
@@ -52,7 +52,7 @@ def _add(root: Root, record: WindowRecord, by: str, source: str) -> Window:
 
 
 def change(root: Root, window: Window, record: WindowRecord) -> None:
-    """What it covered already may be gone by now."""
+    """What it covered may be gone by now."""
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope, window.record.scope))
     _put(root, window, record, "api")
 
@@ -80,7 +80,7 @@ def delete(root: Root, window: Window) -> None:
 
 
 def calendar(root: Root, since: float, until: float) -> list[CalendarEntry]:
-    """When the windows are on between these moments, by start."""
+    """By start."""
     entries = [
         _entry(window.__name__, window.record, span)
         for window in windows_of(root).of_family(Window)
@@ -95,7 +95,7 @@ def _entry(window_id: str, of: WindowRecord, span: logic.Occurrence) -> Calendar
 
 
 def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
-    """The next times of a window that is not made yet. Invalid as it is when it is made."""
+    """Invalid as `create`."""
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
     plan = Window(stored(record), "api").plan(zone_of(root))
     spans = logic.occurrences(plan, node_of(root).clock.now(), float("inf"), NEXT_TIMES)
@@ -103,7 +103,7 @@ def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
 
 
 def coverage(root: Root, wanted: Iterable[str] | None) -> WindowCoverage:
-    """Of a window of these, by their ids or names; None: of everything."""
+    """By ids or names; None: of everything."""
     counts: dict[str, tuple[int, int]] = {}
     down: list[str] = []
     for name, kind in node_of(root).registry.getUtilitiesFor(IScopeKind):
@@ -128,7 +128,7 @@ def end_healing(root: Root, window: HealingWindow) -> None:
 
 
 def move_healing(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: those that are on last as long as they would have."""
+    """They last as long as they would have."""
     now = node_of(root).clock.now()
     for window in windows_of(root).of_family(HealingWindow):
         if window.record.expires_at + min(by, 0.0) > now:
@@ -146,19 +146,18 @@ def refuse_wrong(record: WindowRecord, zone: str, unknown: dict[str, str]) -> No
 
 
 def unknown_in(root: Root, scope: Iterable[str], before: Iterable[str] = ()) -> dict[str, str]:
-    """What is wrong with this scope, but for what it covered already."""
+    """But for what it covered already."""
     missing = _missing(root, [item_id for item_id in scope if item_id not in before])
     return {"scope": "no such monitor or agent: " + ", ".join(missing)} if missing else {}
 
 
 def _missing(root: Root, scope: Iterable[str]) -> list[str]:
-    """Ids that nothing has which a window may cover."""
     kinds = [kind for _, kind in node_of(root).registry.getUtilitiesFor(IScopeKind)]
     return [item_id for item_id in scope if not any(kind.exists(root, item_id) for kind in kinds)]
 
 
 def _tell(root: Root, window: Any, change: str) -> None:
-    """Every node, whoever follows /api/stream, and whoever waits for the window's end."""
+    """Nodes, /api/stream, and whoever waits for the end."""
     node = node_of(root)
     emit(root, EVENT, {"id": window.__name__, "family": window.family, "change": change})
     board = node.registry.get(KEY)
@@ -170,8 +169,8 @@ def _tell(root: Root, window: Any, change: str) -> None:
 
 
 def declare(root: Root, config: Configuration) -> None:
-    """Applier: the windows of the YAML, by name. One that the API has changed stays changed; one that is in the file no
-    more goes. A scope may name what was deleted since: that must not keep the service from starting."""
+    """Applier, by name. What the API has changed stays; what left the file goes. A scope may name what was deleted:
+    that must not keep the service from starting."""
     wanted = {record.name: record for record in config[MaintenanceSettings].windows}
     present = {window.record.name: window for window in windows_of(root).of_family(Window)}
     for window in windows_of(root).of_family(Window):

@@ -1,4 +1,4 @@
-"""On call at work, and what the pages call of it: who is on call now."""
+"""Who is on call now."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALENDAR_BACK_S, CALENDAR_AHEAD_S = 7.0 * DAY_S, 55.0 * DAY_S
 
 
 def known_in(root: Root) -> logic.Known:
-    """Whether there is such a user, who is not disabled."""
+    """Not disabled."""
     return lambda username: is_enabled(root, username)
 
 
@@ -27,7 +27,7 @@ def shifts_of(root: Root, schedule: ScheduleRecord, since: float, until: float) 
 
 
 def calendar_of(root: Root, schedule: ScheduleRecord, now: float) -> str:
-    """From a week ago on, as a calendar."""
+    """From a week ago on."""
     today = int(now) // DAY_S * DAY_S
     shifts = shifts_of(root, schedule, today - CALENDAR_BACK_S, today + CALENDAR_AHEAD_S)
     return icalendar.text(f"On call: {schedule.name}", "on call", (
@@ -37,12 +37,12 @@ def calendar_of(root: Root, schedule: ScheduleRecord, now: float) -> str:
 
 
 def on_call_now(root: Root, now: float) -> list[OnCallRecord]:
-    """By each schedule, in the order of their names; also where it is nobody."""
+    """By name of schedule; also where it is nobody."""
     return [_on_call(root, record, now) for record in oncall_of(root).schedules.records()]
 
 
 def names_on_call(root: Root, now: float) -> tuple[str, ...] | None:
-    """Everybody who is on call by any schedule; None where there is no schedule."""
+    """By any schedule; None where there is none."""
     records, known = oncall_of(root).schedules.records(), known_in(root)
     users = (logic.duty(record, now, known).user for record in records)
     return tuple(dict.fromkeys(user for user in users if user is not None)) if records else None

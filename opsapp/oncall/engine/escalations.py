@@ -1,9 +1,8 @@
 """Escalations: what an open incident calls, step by step, until somebody takes it.
 
-One is stored in the transaction that opens its incident. A step is one transaction too: the calls become messages of
-the delivery queue and the escalation waits for the next step, both or none. So a process that dies at any moment skips
-nobody and makes no call twice; a call whose sending it did not live to see answered is sent again by that queue, as the
-same one. Whoever takes the incident ends what waits, in the transaction that says so.
+One is stored with its incident. A step is one transaction: calls in the delivery queue and the wait for the next step,
+both or none. So a dying process skips nobody and calls nobody twice. Whoever takes the incident ends what waits in the
+same transaction.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from . import known_in
-from .settings import LEASE, QUEUE
 
+LEASE = QUEUE = "oncall"
 EVERY_S = 1.0
 AT_ONCE = 50
 LOOK_AGAIN_S = 30.0  # at an incident that a maintenance window keeps silent
@@ -58,7 +57,7 @@ def step(node: Node) -> bool:
 
 
 def anything(root: Root, now: float) -> bool:
-    """A look that costs nothing."""
+    """Costs nothing."""
     return bool(oncall_of(root).escalations.due(now, 1))
 
 
@@ -76,7 +75,7 @@ def purge(node: Node) -> bool:
 
 
 def heard(root: Root, incident: Incident, change: str, now: float, _note: IncidentNote | None) -> None:
-    """An `IIncidentTold`. Whose owner is deleted calls anew: nobody has it any more."""
+    """An `IIncidentTold`. With its owner deleted it calls anew."""
     if change in ("opened", "given_back") and incident.resolved is None:
         _begin(root, incident, now)
     elif change in ("acknowledged", "assigned"):
@@ -104,7 +103,7 @@ def _begin(root: Root, incident: Incident, now: float) -> None:
 
 
 def _takes(incident: Incident, policy: PolicyRecord) -> bool:
-    """Whether a policy is for this incident, as a channel is for a message."""
+    """As a channel is for a message."""
     if not policy.enabled or severity_of(incident) not in policy.severities:
         return False
     return not policy.tags or not set(policy.tags).isdisjoint(incident.tags)
@@ -117,7 +116,7 @@ def _stop(root: Root, incident: Incident, status: str, why: str, now: float) -> 
 
 
 def _end(root: Root, escalations: Escalations, escalation: Escalation, status: str, why: str, now: float) -> None:
-    """Calls that have not left yet do not leave any more."""
+    """Calls that have not left do not leave."""
     escalations.end(escalation, status, why, now)
     for call_id in {made.id for made in escalation.record.calls} if status in (ANSWERED, OVER) else ():
         withdraw(root, now, _key(call_id))
@@ -127,7 +126,7 @@ def _end(root: Root, escalations: Escalations, escalation: Escalation, status: s
 
 
 def advance(root: Root, now: float) -> bool:
-    """One transaction: every escalation that is due takes its step. Whether there was one."""
+    """Every one that is due takes its step. Whether there was one."""
     leases.check(root, LEASE)
     escalations = oncall_of(root).escalations
     due = escalations.due(now, AT_ONCE)
@@ -163,8 +162,8 @@ def _take(
     incident: Incident,
     now: float,
 ) -> None:
-    """Everybody of this step is called. One that reaches nobody says so, and the next one does not wait; the last one
-    does, because somebody may be on call by then."""
+    """A step that reaches nobody says so, and the next does not wait; the last does: somebody may be on call by
+    then."""
     taken = policy.steps[record.step - 1]
     people, notes = _people(root, taken, now)
     calls = [made for person in people for made in _calls(root, record, incident, person, now)]
@@ -185,7 +184,7 @@ def _take(
 
 
 def _people(root: Root, taken: StepRecord, now: float) -> tuple[list[str], list[str]]:
-    """Who is called by a step, and what is to be said of it."""
+    """And what is to be said of it."""
     people, notes, known = list[str](), list[str](), known_in(root)
     for schedule_id in taken.schedules:
         schedule = oncall_of(root).schedules.find(schedule_id)
@@ -205,7 +204,7 @@ def _people(root: Root, taken: StepRecord, now: float) -> tuple[list[str], list[
 
 
 def _calls(root: Root, record: EscalationRecord, incident: Incident, person: str, now: float) -> Iterable[CallRecord]:
-    """One by each channel of this person; one without a channel where there is none."""
+    """One by each channel; one without where there is none."""
     call_id = f"{record.id}.{record.round}.{record.step}.{person}"
     about = call_id, person, now, record.round, record.step
     ids = {"incident": record.incident_id, "call": call_id, **({"monitor": record.target} if record.target else {})}
@@ -229,7 +228,7 @@ def _calls(root: Root, record: EscalationRecord, incident: Incident, person: str
 
 
 def _give_up(root: Root, escalations: Escalations, escalation: Escalation, now: float) -> None:
-    """Nobody has answered the last step: everybody hears of it."""
+    """Everybody hears of it."""
     record = escalation.record
     _end(root, escalations, escalation, UNANSWERED, "Nobody has acknowledged the incident.", now)
     called = ", ".join(dict.fromkeys(made.user for made in record.calls)) or "nobody"

@@ -1,8 +1,5 @@
-"""Overrides of on-call schedules as code (see `opsapp.runtime.ascode`), by schedule, user and start. One that is over
-is in no document, and is not made again.
-
-Times are by the service's clock, as where they are made by hand.
-"""
+"""Overrides as code (`opsapp.runtime.ascode`), by schedule, user and start, by the service's clock. One that is over is
+in no document, and is not made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules, overrides and policies made, changed and dropped. Transactions."""
+"""Schedules, overrides and policies changed. Transactions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def create_schedule(root: Root, record: ScheduleRecord) -> Schedule:
 
 
 def change_schedule(root: Root, schedule: Schedule, record: ScheduleRecord) -> None:
-    """People who were in it already may be gone by now."""
+    """People in it may be gone by now."""
     _refuse_strangers(root, _of_layers(record), _of_layers(schedule.record))
     oncall_of(root).schedules.refuse_name(record.name, record.id)
     schedule.change(record)
@@ -37,7 +37,7 @@ def change_schedule(root: Root, schedule: Schedule, record: ScheduleRecord) -> N
 
 
 def delete_schedule(root: Root, schedule: Schedule) -> None:
-    """Not one that calls go by: then nobody would be called."""
+    """Not while policies call by it."""
     policies = [policy.record for policy in oncall_of(root).policies.values()]
     users = [policy.name for policy in policies if schedule.__name__ in _schedules_of(policy)]
     if users:
@@ -47,7 +47,7 @@ def delete_schedule(root: Root, schedule: Schedule) -> None:
 
 
 def put_back_schedule(root: Root, schedule: Schedule) -> None:
-    """Its calendar's address works again, as long as it is the same."""
+    """Its calendar's address works again."""
     oncall_of(root).schedules.place(schedule, schedule.__name__)
     _tell(root, schedule, "created")
 
@@ -62,7 +62,7 @@ def add_override(root: Root, schedule: Schedule, given: OverrideGiven, by: str) 
 
 
 def change_override(root: Root, override: Override, given: OverrideGiven) -> None:
-    """It keeps its user, its id and its place among the others."""
+    """It keeps its user, id and place."""
     start, end = _span(root, given)
     override.change(replace(override.record, start=start, end=end))
     _tell(root, override.schedule, "updated")
@@ -84,7 +84,7 @@ def delete_override(root: Root, override: Override) -> None:
 
 
 def new_calendar(schedule: Schedule) -> str:
-    """The token of a new address; one that there was is refused from now on."""
+    """The former address is refused."""
     token = new_token()
     schedule.calendar_digest = digest(token)
     return token
@@ -115,7 +115,7 @@ def delete_policy(root: Root, policy: CallPolicy) -> None:
 
 
 def put_back_policy(root: Root, policy: CallPolicy) -> None:
-    """For incidents that open from now on: the calls that its deletion has ended stay ended."""
+    """Calls that its deletion has ended stay ended."""
     gone = _gone(root, policy.record)
     if gone:
         raise Conflict(f"{len(gone)} of the schedules that it calls by are gone.", code="cannot_undo")
@@ -142,7 +142,7 @@ def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], f
 
 
 def _is_expected(root: Root, name: str) -> bool:
-    """A user, or somebody who will be one."""
+    """Or invited."""
     return is_enabled(root, name) or is_invited(root, name, node_of(root).clock.now())
 
 
@@ -159,6 +159,6 @@ def _schedules_of(record: PolicyRecord) -> list[str]:
 
 
 def _tell(root: Root, plan: Schedule | CallPolicy, change: str) -> None:
-    """Whoever follows /api/stream."""
+    """On /api/stream."""
     kind = "schedule" if isinstance(plan, Schedule) else "policy"
     emit(root, EVENT, {"id": plan.__name__, "what": kind, "change": change})

@@ -1,4 +1,4 @@
-"""Escalation policies as code (see `opsapp.runtime.ascode`), by name; so are the schedules that they call by."""
+"""Escalation policies as code (`opsapp.runtime.ascode`), by name; so are their schedules."""
 
 from __future__ import annotations
 

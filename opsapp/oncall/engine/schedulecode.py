@@ -1,4 +1,4 @@
-"""On-call schedules as code (see `opsapp.runtime.ascode`), by name. Their overrides are a kind of their own."""
+"""On-call schedules as code (`opsapp.runtime.ascode`), by name; overrides are another kind."""
 
 from __future__ import annotations
 

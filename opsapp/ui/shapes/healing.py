@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
+from opsapp.healing.inlet_answers import InletRecord
 from opsapp.maintenance.records import HealingWindowRecord
-from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS, InletShown
+from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
 from opsapp.ui.words import rough_span
@@ -115,7 +116,7 @@ def _window(row: HealingWindowRecord, name: str | None) -> WindowShown:
 
 
 class InletLine(NamedTuple):
-    row: InletShown
+    row: InletRecord
     state: str
     words: str
     refused: str
@@ -125,12 +126,12 @@ def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
     return {"inlets": tuple(InletLine(row, *_standing(row), _refused(row)) for row in answers[INLETS])}
 
 
-def _refused(row: InletShown) -> str:
+def _refused(row: InletRecord) -> str:
     entries = "1 entry that came was" if row.refused == 1 else f"{row.refused} entries that came were"
     return f"{entries} no event; the last: {row.last_refusal}." if row.refused else ""
 
 
-def _standing(row: InletShown) -> tuple[str, str]:
+def _standing(row: InletRecord) -> tuple[str, str]:
     firing, unknown = row.firing, row.unknown_targets
     if row.last_event_at is None:
         return "off", "Nothing has come in the last day"
