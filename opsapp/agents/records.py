@@ -160,7 +160,7 @@ class Deploy:
 @dataclass(frozen=True)
 class NewCommand:
     component: ClassVar[str] = "Command"
-    sample: ClassVar[dict[str, Any]] = {"type": "shell", "params": {"command": "uptime"}}
+    sample = {"type": "shell", "params": {"command": "uptime"}}
 
     type: Annotated[str, Text(1, 64)]
     params: Annotated[dict[str, Any] | None, MapOf(DeclaredField("", Anything()), 100)] = None

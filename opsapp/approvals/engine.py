@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zope.interface import Interface
 
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import approvals_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.notify.interfaces import AfterAbort
 from opsapp.runtime.looks import QueueLook
@@ -124,7 +124,7 @@ class VoteCast(NamedTuple):
     """`told`: for the audit record."""
 
     decided: Decided
-    told: JsonObject
+    told: Mapping[str, object]
 
 
 def cast(
@@ -155,7 +155,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
         raise Lapsed("withdrawn", gone)
     if any(given.username == voter.name for given in approval.ballots()):
         raise Conflict("You have voted already.", code="already_voted")
-    approval.votes += (plain(Vote(voter.name, vote, int(now), comment)),)
+    approval.vote(Vote(voter.name, vote, int(now), comment))
     status = logic.settled(approval.ballots(), approval.quorum)
     if status:
         approval.close(root, status, by=voter.name, now=now, comment=comment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from itertools import islice
+from typing import TypedDict
 
 from BTrees.OOBTree import OOTreeSet
 
@@ -21,7 +22,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from .logic import plan_hash
-from .records import Kind, Proposer, RequestSummary, Vote
+from .records import Kind, Proposer, RequestSummary, Verdict, Vote
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
@@ -93,6 +94,15 @@ class Approvals(Folder):
         return len(old) == PAGE
 
 
+class KeptVote(TypedDict):
+    """A `Vote` as the store keeps it."""
+
+    username: str
+    vote: Verdict
+    at: int
+    comment: str | None
+
+
 class Approval(SealedFields, Record):
     """`about`: what it stands for, and the `assistant` that proposed it."""
 
@@ -127,7 +137,7 @@ class Approval(SealedFields, Record):
         self.about = about
         self.approvers = approvers
         self.quorum = quorum
-        self.votes: tuple[JsonObject, ...] = ()  # each a Vote
+        self.votes: tuple[KeptVote, ...] = ()
         self.status = "pending"
         self.decided_by: str | None = None
         self.decided_at: float | None = None
@@ -145,6 +155,9 @@ class Approval(SealedFields, Record):
     def assistant(self) -> Proposer | None:
         known = self.about.get("assistant")
         return None if known is None else Proposer(**known)
+
+    def vote(self, ballot: Vote) -> None:
+        self.votes += (KeptVote(username=ballot.username, vote=ballot.vote, at=ballot.at, comment=ballot.comment),)
 
     def ballots(self) -> list[Vote]:
         return [Vote(**vote) for vote in self.votes]
@@ -172,7 +185,7 @@ class Approval(SealedFields, Record):
 
     def allow(self, root: Root, by: str, comment: str | None, now: float) -> None:
         """By the yes to the proposal that this carries out."""
-        self.votes += (plain(Vote(by, "approve", int(now), comment)),)
+        self.vote(Vote(by, "approve", int(now), comment))
         self.close(root, "approved", by=by, now=now, comment=comment)
 
     def close(self, root: Root, status: str, *, by: str | None, now: float, comment: str | None = None) -> None:

@@ -92,7 +92,8 @@ class PastAsked:
     """So many days before now, or `from` until `to`."""
 
     component: ClassVar[str] = "RuleOverPast"
-    sample: ClassVar[Mapping[str, JsonObject]] = {"rule": NewRule.sample}
+    sample = {"rule": NewRule.sample}
+
     rule: NewRule
     days: Annotated[float, Between(0.01, 30)] = 7
     since: Annotated[float | None, Between(0, 10**10), SaidAs("from")] = None

@@ -23,6 +23,8 @@ from .plan import Act
 MANY, CHOSEN, SURE = "many", "pick:", "sure"
 UNCONFIRMED = "confirm"  # the code of the refusal that asks for the password first
 
+PageFrame = Mapping[str, object]  # what the templates of every page are given
+
 
 class Chosen(NamedTuple):
     key: str
@@ -45,26 +47,26 @@ def needs_asking(act: Act, form: Mapping[str, str]) -> bool:
     return SURE not in form and bool(act.grave or act.warns or act.fields)
 
 
-def asked_first(act: Act, form: Mapping[str, str], values: JsonObject, problem: Invalid | None = None) -> Response:
-    known: JsonObject = {"title": act.label, "act": act, "chosen": chosen_of(form), "problem": problem, "sure": SURE}
+def asked_first(act: Act, form: Mapping[str, str], frame: PageFrame, problem: Invalid | None = None) -> Response:
+    known = {"title": act.label, "act": act, "chosen": chosen_of(form), "problem": problem, "sure": SURE}
     known |= {"given": given_to(act, form), "wrong": problem.fields if problem else {}, "many": MANY}
-    return render("many.jinja2", values | known, 422 if problem else 200)
+    return render("many.jinja2", {**frame, **known}, 422 if problem else 200)
 
 
-def carried_out(request: Request, act: Act, form: Mapping[str, str], values: JsonObject) -> Response | Deferred:
+def carried_out(request: Request, act: Act, form: Mapping[str, str], frame: PageFrame) -> Response | Deferred:
     try:
         body = body_of(act, form, {}, request.node.config.timezone)
     except Invalid as problem:
-        return asked_first(act, form, values, problem)
+        return asked_first(act, form, frame, problem)
     [field] = names_of(act)
     rows = chosen_of(form)
     answers = [_done_to(request, act, {field: row.key}, body) for row in rows]
     if any(isinstance(answer, Deferred) for answer in answers):
-        return Deferred(lambda: _told(act, rows, [_awaited(answer) for answer in answers], values))
-    return _told(act, rows, answers, values)
+        return Deferred(lambda: _told(act, rows, [_awaited(answer) for answer in answers], frame))
+    return _told(act, rows, answers, frame)
 
 
-def _done_to(request: Request, act: Act, row: JsonObject, body: JsonObject) -> Response | Problem:
+def _done_to(request: Request, act: Act, row: dict[str, str], body: JsonObject) -> Response | Problem:
     """The API's answer, or its refusal with nothing of it left in the transaction."""
     before, refusals = request.tm.savepoint(), len(request.left_behind)
     try:
@@ -88,7 +90,7 @@ def _awaited(answer: Response | Problem) -> Response | Problem:
     return answer
 
 
-def _told(act: Act, rows: tuple[Chosen, ...], answers: list[Response | Problem], values: JsonObject) -> Response:
+def _told(act: Act, rows: tuple[Chosen, ...], answers: list[Response | Problem], frame: PageFrame) -> Response:
     outcomes = [
         RowOutcome(row.name, words_of(answer))
         if isinstance(answer, Problem)
@@ -97,7 +99,7 @@ def _told(act: Act, rows: tuple[Chosen, ...], answers: list[Response | Problem],
     ]
     refused = [outcome for outcome in outcomes if outcome.refusal]
     known = {"title": act.label, "act": act, "outcomes": outcomes, "refused": len(refused)}
-    return render("many_done.jinja2", values | known)
+    return render("many_done.jinja2", {**frame, **known})
 
 
 def words_of(problem: Problem) -> str:

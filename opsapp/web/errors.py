@@ -4,7 +4,7 @@ An answer never shows a stack trace, a path or HTML under /api."""
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyramid.config import Configurator
 from pyramid.exceptions import PredicateMismatch, URLDecodeError
@@ -163,13 +163,13 @@ def on_not_found(error: HTTPNotFound, request: Request) -> Response:
         views = views_here(request) if isinstance(error, PredicateMismatch) and not request.subpath else []
     except UnicodeDecodeError as bad:
         return answer(request, problem_of(bad))
-    public = any(view["permission"] == NO_PERMISSION_REQUIRED for view in views)
+    public = any(view.permission == NO_PERMISSION_REQUIRED for view in views)
     if Asked.of(request.environ).is_api and request.caller is None and not public:
         return answer(request, unauthenticated())
     if views and request.caller is not None and request.sight is not None and not _is_open(request):
         views = []  # to a limited person what is hidden has no methods
     if views:
-        allow = sorted({method for view in views for method in view["methods"]})
+        allow = sorted({method for view in views for method in view.methods})
         return answer(request, problems.WrongMethod(f"{request.method} is not possible here.", allow=allow))
     return answer(request, problems.NotFound("There is nothing here."))
 
@@ -183,7 +183,12 @@ def unauthenticated() -> problems.Unauthenticated:
     return problems.Unauthenticated("Sign in first: the credential is missing, wrong, expired or revoked.")
 
 
-def views_here(request: Request) -> list[dict[str, Any]]:
+class ViewHere(NamedTuple):
+    permission: str | None
+    methods: set[str]
+
+
+def views_here(request: Request) -> list[ViewHere]:
     views = []
     for entry in request.registry.introspector.get_category("views", ()):
         view = entry["introspectable"]
@@ -193,7 +198,7 @@ def views_here(request: Request) -> list[dict[str, Any]]:
             permission = next((r["value"] for r in entry["related"] if r.category_name == "permissions"), None)
             names = {methods} if isinstance(methods, str) else set(methods)
             also = {"HEAD"} if "GET" in names else set()  # Pyramid answers it wherever GET works
-            views.append({"permission": permission, "methods": names | also})
+            views.append(ViewHere(permission, names | also))
     return views
 
 

@@ -8,11 +8,11 @@ Must not: look at anything.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
+from typing import Annotated, Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple, TypedDict
 
 from .checks import checks_of
 from .dataclass import dataclass
-from .fields import JsonObject, WireError, choice, mapping, may, need, record, text
+from .fields import WireError, choice, mapping, may, need, record, text
 from .kinds import Text
 from .readings import CLOCK_OFF, split
 from .records import made
@@ -58,6 +58,11 @@ class CauseKind(NamedTuple):
         return self.no_step_helps and action not in ANYTHING and action not in self.helped_by
 
 
+class ToldCause(TypedDict):
+    id: str
+    fields: Dict[str, str]
+
+
 class HostCause(NamedTuple):
     """`evidence` may come from outputs."""
 
@@ -73,9 +78,9 @@ class HostCause(NamedTuple):
     def sentence(self) -> str:
         return self.kind.sentence.format(**self.fields)
 
-    def told(self) -> JsonObject:
+    def told(self) -> ToldCause:
         """The evidence goes with the output."""
-        return {"id": self.id, "fields": {name: value[:200] for name, value in self.fields.items()}}
+        return ToldCause(id=self.id, fields={name: value[:200] for name, value in self.fields.items()})
 
 
 def cause_of(cause_id: str, *evidence: str, **fields: object) -> HostCause:

@@ -94,7 +94,7 @@ def test_the_types_of_kuma_have_their_counterparts(tmp_path, changes, expected):
         ({"type": "json-query", "jsonPath": "a", "jsonPathOperator": "~", "expectedValue": "3"}, "compares by ~"),
         ({"type": "keyword", "keyword": ""}, "has no keyword"),
         ({"headers": 7}, "no JSON object"),
-        ({"interval": "often"}, "cannot be understood"),
+        ({"tags": 7}, "cannot be understood: tags"),
     ],
 )
 def test_what_would_mean_something_else_is_left_with_the_reason(tmp_path, changes, why):

@@ -1,5 +1,8 @@
 """Lists that grow with the years: a page of the newest loads what it shows, and the number of all is right."""
 
+import random
+import secrets
+
 import pytest
 
 from opsapp.approvals.resources import count_approvals
@@ -22,8 +25,14 @@ NODES = {"runs": 200}  # of trees, for a page of fifty: those of runs are sixtee
 
 
 @pytest.fixture
-def used(service):
-    """3,000 incidents, approvals, deliveries and runs of one monitor, channel and automation."""
+def used(service, monkeypatch):
+    """3,000 incidents, approvals, deliveries and runs of one monitor, channel and automation.
+
+    With the same ids each time: by chance a page of runs touches more or fewer nodes of the trees.
+    """
+    chance = random.Random(1)
+    monkeypatch.setattr(secrets, "randbits", chance.getrandbits)
+    monkeypatch.setattr(secrets, "token_hex", lambda length: chance.randbytes(length).hex())
     lookout = Lookout(service)
     lookout.sees[lookout.add(name="Shop")] = UP
     service.ada.post_json("/api/notifications/channels", {"name": "mail", "url": "json://127.0.0.1:9/x"}, status=201)

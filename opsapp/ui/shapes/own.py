@@ -12,6 +12,7 @@ from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
+from opsapp.runtime.ascode import Document
 from opsapp.ui.parts import (
     AGENTS,
     CHANNELS,
@@ -147,7 +148,7 @@ def yaml_text(value: object) -> str:
     return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def document_text(document: JsonObject) -> str:
+def document_text(document: Document) -> str:
     """To read and change. Of many things, each has one line of JSON: YAML would take too long."""
     rows = sum(len(value) for value in document.values() if isinstance(value, list))
     if rows <= MOST_YAML:
