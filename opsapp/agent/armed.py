@@ -81,7 +81,8 @@ class Armed:
         return replace(record, seconds=seconds, undo_at=undo_at.wall, moment=self._clock.kept(undo_at))
 
     def confirm(self, heal_id: str) -> Optional[str]:
-        """The state that holds from now on, for the timer may have been faster; None: nothing was armed."""
+        """Disarm the undo and return the state that holds from now on, for the timer may have been faster; None:
+        nothing was armed."""
         with self._lock:
             record = self._records.get(heal_id)
             if record and record.state == ARMED:

@@ -23,7 +23,7 @@ ASK_S = 60.0
 
 
 def newest_at(backup: Backup) -> Optional[float]:
-    """None when nobody can tell. No backup at all counts as made in 1970."""
+    """The time of the newest backup, None when nobody can tell. No backup at all counts as made in 1970."""
     if backup.files:
         times = [os.stat(path).st_mtime for path in glob.glob(backup.files) if os.path.isfile(path)]
         return max(times, default=0.0)

@@ -31,7 +31,8 @@ class Chain(NamedTuple):
 
     @property
     def may_drop(self) -> bool:
-        """What its rules match is not looked at, nor the chains that they jump to."""
+        """Whether the chain may drop packets. What its rules match is not looked at, nor the chains that they jump
+        to."""
         return self.policy == "drop" or bool(_ENDS.search(json.dumps([rule.get("expr") for rule in self.rules])))
 
     def begins_with(self, mark: str) -> bool:
@@ -39,7 +40,7 @@ class Chain(NamedTuple):
 
 
 def base_chains() -> List[Chain]:
-    """OSError when nft does not say."""
+    """The base chains that nft lists; OSError when nft does not say."""
     code, output = ask(["nft", "--json", "list", "ruleset"])
     try:
         rows = json.loads(output)["nftables"] if code == 0 else None

@@ -83,7 +83,7 @@ def clean_disk(context: Context) -> Ran:
 
 @step
 def clean_storage(context: Context) -> Ran:
-    """All the safe parts when none is named."""
+    """Clean the parts that are named, all the safe parts when none is."""
     known = {
         "temp": _swept("temp"),
         "logs": _swept("logs"),
@@ -131,7 +131,7 @@ def _temporary(mount: str) -> List[CleanableDirectory]:
 
 
 def _hours(path: str, asked: float) -> float:
-    """What is asked for, but never less than the place keeps its files."""
+    """The age that is asked for, but never less than the place keeps its files."""
     longer = [
         place.hours
         for place in PLACES["temp"]

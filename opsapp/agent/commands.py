@@ -26,7 +26,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def handlers(capabilities: ToolManifest, rules: PathRules, tell: Callable[[], None]) -> Dict[str, Handler]:
-    """Those that need nothing but the host."""
+    """The handlers that need nothing but the host."""
 
     def probe(_task: CommandTask) -> CommandAnswer:
         manifest = capabilities.probe()
@@ -58,7 +58,7 @@ def shell(task: CommandTask) -> CommandAnswer:
 
 
 def service_argv(capabilities: ToolManifest, name: str, action: str) -> List[str]:
-    """Empty when no service manager works here."""
+    """The command line for a service action; empty when no service manager works here."""
     runlevel = {"enable": "add", "disable": "del"}
     if capabilities.usable("systemctl"):
         return ["systemctl", "--no-pager", action, "--", name]
@@ -151,7 +151,7 @@ def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> Com
 
 
 def tail(file, lines: int) -> bytes:
-    """At most TAIL_MOST bytes."""
+    """The last lines of a file, at most TAIL_MOST bytes."""
     size = file.seek(0, os.SEEK_END)
     start = max(0, size - TAIL_MOST)
     file.seek(start)

@@ -89,7 +89,7 @@ class Containers:
 
 
 class KnownContainer(NamedTuple):
-    """As it is kept on the disk."""
+    """A container as it is kept on the disk."""
 
     runtime: str
     lasting: Optional[bool]  # None: nobody could say
@@ -98,7 +98,7 @@ class KnownContainer(NamedTuple):
 
 
 class KnownContainers:
-    """Those that would be missed: when each was last seen running, and since when it is gone."""
+    """The containers that would be missed: when each was last seen running, and since when it is gone."""
 
     def __init__(self, path: str, keep_s: float):
         self._path = path
@@ -130,7 +130,7 @@ class KnownContainers:
         return None if row is None else row.lasting
 
     def removed(self, now: float) -> Dict[str, str]:
-        """Looked for again after the time that a replacement takes."""
+        """The containers that are still gone after the time that a replacement takes."""
         settled = (
             name
             for name, row in self._rows.items()
@@ -168,7 +168,7 @@ class KnownContainers:
 
 
 def inspect(name: str) -> Optional[JsonObject]:
-    """With the runtime's name in it; None when none knows the container."""
+    """What the runtime says of a container, with the runtime's name; None when none knows it."""
     for runtime in RUNTIMES:
         code, output = ask([runtime, "inspect", "--type", "container", "--", name])
         if code != 0:
@@ -181,7 +181,7 @@ def inspect(name: str) -> Optional[JsonObject]:
 
 
 def listed(runtime: str) -> List[Container]:
-    """OSError when the runtime does not say."""
+    """The containers of a runtime; OSError when the runtime does not say."""
     code, output = ask([runtime, "ps", "--all", "--format", "{{json .}}" if runtime == "docker" else "json"])
     if code != 0:
         raise OSError(f"{runtime} ps: {output.strip()[:200]}")
@@ -189,7 +189,7 @@ def listed(runtime: str) -> List[Container]:
 
 
 def ends_by_removal(runtime: str, name: str) -> bool:
-    """Started with --rm. docker's list does not say it."""
+    """Whether the container was started with --rm, which docker's list does not say."""
     code, output = ask(
         [runtime, "inspect", "--type", "container", "--format", "{{.HostConfig.AutoRemove}}", "--", name]
     )

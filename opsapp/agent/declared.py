@@ -19,7 +19,7 @@ MODULES = (backups, cleanup, firewall, media, mounts, network, recreate, storage
 
 
 def mistakes(actions: Iterable[Action]) -> List[str]:
-    """Native steps that nothing names are one too."""
+    """What is wrong with the actions; native steps that nothing names are a mistake too."""
     actions = list(actions)
     handlers = [handler for action in actions for handler in action.handlers]
     programs = {step[0] for handler in handlers for step in handler.steps}

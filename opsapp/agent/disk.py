@@ -109,7 +109,7 @@ def write_whole(path: str, data: bytes, mode: int = 0o600) -> None:
 
 
 def _create(path: str, mode: int) -> int:
-    """On a disk without inodes the reserve has some."""
+    """Create a file; on a disk without inodes the reserve has some."""
     while True:
         try:
             return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
@@ -161,7 +161,7 @@ class LineFile:
             return file.readline()
 
     def append(self, line: bytes, sync: bool = True, vital: bool = True) -> None:
-        """`vital` lines have the reserve when the disk is full."""
+        """Append a line; `vital` lines may use the reserve when the disk is full."""
         try:
             _write_all(self._handle, line + b"\n", vital)
         except OSError:
@@ -197,7 +197,7 @@ def _write_all(handle: int, data: bytes, vital: bool = True) -> None:
 
 
 def take_lock(state_dir: str) -> Optional[int]:
-    """Of the single instance: the kernel frees it however we end. None when it is taken."""
+    """Take the lock of the single instance, which the kernel frees however we end; None when it is taken."""
     handle = os.open(os.path.join(state_dir, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

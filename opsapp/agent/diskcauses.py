@@ -31,7 +31,8 @@ class Usage(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """By directory: bytes and number of files right in it; the largest files; whether all of it was seen."""
+    """What a walk found by directory: bytes and number of files right in it; the largest files; whether all of it was
+    seen."""
 
     sizes: Dict[str, int]
     counts: Dict[str, int]
@@ -56,13 +57,13 @@ def look(mount: str, going: Going) -> Optional[HostCause]:
 
 
 def of_no_space(mount: str, going: Going) -> Optional[HostCause]:
-    """That there is none now. A quota or a limit of the kernel says the same."""
+    """Why the mount has no space left, None where it has some now. A quota or a limit of the kernel says the same."""
     usage = usage_of(mount)
     return look(mount, going) if usage.lacks_inodes or usage.percent >= FULL else None
 
 
 def mount_of(path: str) -> str:
-    """On which a path lies, or would lie."""
+    """The mount on which a path lies, or would lie."""
     path = os.path.abspath(path)
     while path != "/" and not os.path.ismount(path):
         path = os.path.dirname(path)
@@ -82,7 +83,7 @@ def usage_of(mount: str) -> Usage:
 
 
 def walk(mount: str, device: int, going: Going) -> Walked:
-    """As far as there is time."""
+    """Walk the mount's directories as long as there is time."""
     walked, waiting = Walked({}, {}, [], True), [mount]
     while waiting:
         if not going():
@@ -96,7 +97,7 @@ def walk(mount: str, device: int, going: Going) -> Walked:
 
 
 def _take_in(walked: Walked, directory: str, device: int) -> List[str]:
-    """One directory; those below it are still to come."""
+    """Count the files of one directory and return the directories below it, which are still to come."""
     below, size, count = [], 0, 0
     with os.scandir(directory) as entries:
         for entry in entries:

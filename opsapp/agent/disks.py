@@ -56,7 +56,7 @@ class Mount(NamedTuple):
 
 
 class DiskFigures(NamedTuple):
-    """By mount point; `read_only`: 1 where it turned so."""
+    """Figures by mount point; `read_only`: 1 where it turned so."""
 
     used: Dict[str, float]
     inodes: Dict[str, float]

@@ -151,7 +151,7 @@ def adopt_orphans() -> None:
 
 
 def close_to_others() -> None:
-    """Its memory, environment and descriptors, until it executes something else."""
+    """Close this process's memory, environment and descriptors to others until it executes something else."""
     _call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
 
 

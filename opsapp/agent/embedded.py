@@ -64,7 +64,7 @@ class MessageSocket:
             self._sock.sendall(LENGTH.pack(len(data)) + data)
 
     def receive(self, patience: float) -> Optional[str]:
-        """None when no message has begun within `patience`."""
+        """The next message; None when none has begun within `patience`."""
         if not readable([self._sock.fileno()], patience):
             return None
         (length,) = LENGTH.unpack(self._exactly(LENGTH.size))

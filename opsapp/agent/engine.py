@@ -58,7 +58,7 @@ def described(inspected: JsonObject) -> JsonObject:
 
 
 def networks_of(inspected: JsonObject) -> Dict[str, JsonObject]:
-    """Those that somebody made, with what the container is called in them."""
+    """The networks that somebody made, with what the container is called in them."""
     kept = {}
     for name, about in ((inspected.get("NetworkSettings") or {}).get("Networks") or {}).items():
         if name not in OWN:
@@ -68,7 +68,7 @@ def networks_of(inspected: JsonObject) -> Dict[str, JsonObject]:
 
 
 def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
-    """Into the networks beyond its first one."""
+    """The commands that connect the container to the networks beyond its first one."""
     commands = []
     for network, about in networks_of(inspected).items():
         if network != (inspected.get("HostConfig") or {}).get("NetworkMode"):
@@ -81,7 +81,7 @@ def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
 
 
 def create(name: str, inspected: JsonObject) -> Tuple[bool, str]:
-    """Not started. (whether it is there, what the engine said)"""
+    """Create the container without starting it. (whether it is there, what the engine said)"""
     code, output = ask(["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"])
     scheme, _, path = output.strip().partition("://")
     if code != 0 or scheme != "unix":

@@ -89,7 +89,8 @@ class CommandExecutor:
             self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), None, entry.at)
 
     def submit(self, command: CommandSent) -> bool:
-        """True when it is new. It is on the disk when this returns; OSError when it cannot be."""
+        """Take a command, which is on the disk when this returns; True when it is new, OSError when it cannot be
+        stored."""
         if not self.journal.accept(command, self._clock()):
             return False
         self._queue(command)
@@ -219,6 +220,6 @@ class CommandExecutor:
 
 
 def told(task: CommandTask) -> str:
-    """For the host's log: none of its values that may be secret."""
+    """The task as the host's log shows it, without any value that may be secret."""
     words = [getattr(task.params, name, None) for name in ("phase", "action_type", "service", "action")]
     return " ".join([task.type, *(word for word in words if word)])

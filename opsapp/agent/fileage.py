@@ -25,7 +25,7 @@ def newest(about: os.stat_result, name: str, handle: int) -> float:
 
 
 def birth(name: str, handle: int) -> Optional[float]:
-    """None where the file system, the kernel or the C library does not say."""
+    """When the file was born; None where the file system, the kernel or the C library does not say."""
     statx = _statx()
     if statx is None:
         return None
@@ -59,7 +59,7 @@ def _statx() -> Optional[_Statx]:
 
 
 def held_open() -> Set[Inode]:
-    """Open or mapped, of the processes that may be looked at."""
+    """The files that are open or mapped in the processes that may be looked at."""
     inodes: Set[Inode] = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         for directory in ("fd", "map_files"):

@@ -70,7 +70,7 @@ class FileGet(OpenStream):
         self.say(Finish(self.number, place - offset, digest.hexdigest()))
 
     def _digest_of(self, file: Any, about: os.stat_result, size: int) -> Optional[str]:
-        """Of the whole file, remembered for who comes for it part by part; None when it takes too long."""
+        """The digest of the whole file, remembered for who comes for it part by part; None when it takes too long."""
         key = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         known = _DIGESTS.get(key)
         if known:
@@ -212,7 +212,7 @@ class FilePut(OpenStream):
 
     @staticmethod
     def _like_before(directory: int, name: str) -> Tuple[int, Optional[Tuple[int, int]]]:
-        """0644 and our own for a new one."""
+        """The mode and owner of the file that is replaced; a new one has 0644 and our own."""
         try:
             about = os.stat(name, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:

@@ -77,7 +77,7 @@ def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[
 
 
 def lives(pid: int, began: int) -> bool:
-    """This very process; one that nobody has buried yet does not."""
+    """Whether this very process lives; one that ended and is not yet reaped does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             state = file.read().rpartition(")")[2].split()[0]

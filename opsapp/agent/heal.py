@@ -169,7 +169,7 @@ class Healer:
         return ran, done, {"undone": undone}
 
     def _undo(self, snapshot: Snapshot) -> bool:
-        """Whether the state is back. It takes no turn behind other heals."""
+        """Restore the state, without waiting for other heals; whether it is back."""
         action, cancel = ACTIONS[snapshot.action_type], Cancel()
         try:
             ran, _, now = self._restore(LocalStep(snapshot, cancel), action, snapshot)
@@ -200,7 +200,7 @@ class Healer:
         return CommandAnswer(ran, {"restored": now is not None, "steps": _told(steps), "state": now})
 
     def _restore(self, task: Any, action: Action, snapshot: Snapshot) -> Tuple[Ran, List[StepRun], Optional[Passed]]:
-        """Unless things are so already; the state then, None when it is not back."""
+        """Restore the state unless things are so already; the state then, None when it is not back."""
         kind, before = KINDS[action.rollback or ""], snapshot.state
         params = {**snapshot.params, **task.params.params}
         if "pid" in before:
@@ -219,7 +219,7 @@ class Healer:
         )
 
     def _confirm(self, task: Any, action: Action) -> CommandAnswer:
-        """One that the timer has undone, or is undoing, stays undone."""
+        """Confirm an action; one that the timer has undone, or is undoing, stays undone."""
         state = self._armed.confirm(task.params.heal_id)
         if state is None:
             return CommandAnswer(
@@ -233,7 +233,7 @@ class Healer:
 
     # ---- inside
     def _take(self, task: Any, action: Action) -> Tuple[Optional[Snapshot], Optional[str]]:
-        """Kept on the disk; or why there is none."""
+        """A snapshot that is kept on the disk, or the reason why there is none."""
         if action.snapshot is None:
             return None, "this action has no snapshot"
         known = self._snapshots.load(task.params.heal_id)
@@ -250,7 +250,7 @@ class Healer:
     def _steps(
         self, task: Any, action: Action, steps: List[List[str]], state: Passed, params: Optional[Passed] = None
     ) -> Tuple[Ran, List[StepRun]]:
-        """In order, until one fails; all within one time-out."""
+        """Run the steps in order until one fails, all within one time-out."""
         told = HealParams.read(params or task.params.params)
         patience = _patience(task, action, told)
         deadline = time.monotonic() + patience.seconds
@@ -288,7 +288,7 @@ class Healer:
 
 
 def _patience(task: Any, action: Action, params: HealParams) -> unittimes.UnitPatience:
-    """What was asked for, else what systemd says of the units."""
+    """The time that was asked for, else the time that systemd gives the units."""
     given = task.params.timeout
     return unittimes.UnitPatience(float(given)) if given else unittimes.for_action(action, params)
 

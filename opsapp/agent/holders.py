@@ -27,7 +27,7 @@ class DeletedFiles(NamedTuple):
 
 
 def listener(port: int, going: Going) -> Optional[Holder]:
-    """None where nobody has the port, or nobody may see it."""
+    """The process that listens on the port; None where nobody does, or nobody may see it."""
     sockets = {f"socket:[{inode}]" for inode in _sockets_on(port)}
     for pid, descriptor in _descriptors(going) if sockets else ():
         try:
@@ -39,7 +39,7 @@ def listener(port: int, going: Going) -> Optional[Holder]:
 
 
 def deleted_on(device: int, going: Going) -> List[DeletedFiles]:
-    """The largest first. A file counts once."""
+    """Deleted files that are still open on the device, the largest first; a file counts once."""
     sizes: Dict[int, int] = {}
     paths: Dict[int, List[str]] = {}
     seen: Set[int] = set()
@@ -67,7 +67,7 @@ def _sockets_on(port: int) -> Iterator[str]:
 
 
 def _descriptors(going: Going) -> Iterator[Tuple[int, str]]:
-    """As far as there is time."""
+    """Yield the open descriptors of processes as long as there is time."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if not going():
             return

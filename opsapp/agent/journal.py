@@ -78,7 +78,7 @@ class CommandJournal:
             return entry.state if entry else None
 
     def result(self, name: str) -> Optional[CommandResult]:
-        """None once it was thanked for."""
+        """The result of a command; None once the server has acknowledged it."""
         try:
             with open(self._path(name), "rb") as file:
                 return made(CommandResult, check_result(loads(file.read())))
@@ -102,8 +102,8 @@ class CommandJournal:
             self._entries[name].state = STARTED
 
     def process(self, name: str, group: ProcessGroup) -> None:
-        """So that a later agent can stop what was left of it. Not synced: it is of use within the same boot only, and
-        the kernel holds what was written."""
+        """Note the process group so that a later agent can stop what was left of it. Not synced: it is of use within
+        the same boot only, and the kernel holds what was written."""
         with self._lock:
             self._write(sync=False, **_told(name, group))
             self._entries[name].group = group

@@ -146,8 +146,8 @@ class Keeper:
                     say(self.control, code=self.code)
 
     def _signal(self, number: int) -> None:
-        """In a domain "everybody" is all that is in it, and nobody starts another one meanwhile; asked again each time,
-        for outside of a domain it would be the whole machine."""
+        """Signal the program; in a domain "everybody" is all that is in it, and nobody starts another one meanwhile;
+        asked again each time, for outside of a domain it would be the whole machine."""
         if self.apart and not domains.can_signal(1) and not domains.can_signal(os.getppid()):
             with contextlib.suppress(OSError):
                 os.kill(-1, number)
@@ -187,7 +187,7 @@ def _become(asked: dict, control: socket.socket, handles: List[int], gate: int) 
 
 
 def descendants(pid: int) -> List[int]:
-    """As far as the chain of parents holds: below a keeper it always does."""
+    """The processes below this one, as far as the chain of parents holds: below a keeper it always does."""
     children: Dict[int, List[int]] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         children.setdefault(_parent(name), []).append(int(name))
@@ -206,7 +206,7 @@ def _parent(pid: str) -> int:
 
 
 def _received(sock: socket.socket, size: int, most: int = 1) -> Tuple[bytes, List[int]]:
-    """With the descriptors that came with them, which no program inherits."""
+    """The bytes received, with the descriptors that came with them, which no program inherits."""
     data, handles, _flags, _address = socket.recv_fds(sock, size, most)
     for handle in handles:
         os.set_inheritable(handle, False)  # no flag of recv_fds says it: Python does not hand it on
@@ -229,6 +229,6 @@ def exactly(sock: socket.socket, size: int) -> bytes:
 
 
 def request(argv: List[str], env: Dict[str, str], **more: object) -> bytes:
-    """The descriptor of the output goes with its first bytes."""
+    """The request's bytes; the descriptor of the output goes with the first of them."""
     data = json.dumps({"argv": argv, "env": env, **more}).encode()
     return LENGTH.pack(len(data)) + data

@@ -31,7 +31,7 @@ class Manner(NamedTuple):
 
 
 class Nursery:
-    """`why`: why programs cannot be kept apart here."""
+    """The process that starts programs; `why`: why programs cannot be kept apart here."""
 
     def __init__(self, sock: socket.socket, way: Optional[domains.Confinement], why: str):
         self.why = why
@@ -49,7 +49,7 @@ class Nursery:
         handles: Handles,
         on_start: OnStart,
     ) -> "KeptProgram":
-        """Its keeper has let it go once `on_start` has returned."""
+        """Start a program; its keeper lets it go once `on_start` has returned."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -146,7 +146,7 @@ class KeptProgram:
         return -signal.SIGKILL if self._code is None else self._code
 
     def _listen(self, seconds: float, *, to_the_end: bool = False) -> None:
-        """Until the keeper has said the code, or has ended."""
+        """Listen until the keeper has said the exit code, or has ended."""
         until = time.monotonic() + seconds
         while not self._over and (to_the_end or self._code is None):
             if not readable([self._control.fileno()], until - time.monotonic()):
@@ -158,7 +158,7 @@ class KeptProgram:
                 self._code = int(word["code"])
 
     def _word(self, patience: float) -> Optional[dict]:
-        """None when the keeper has ended, or says nothing."""
+        """The keeper's next message; None when it has ended, or says nothing."""
         self._control.settimeout(patience)
         try:
             (length,) = keeper.LENGTH.unpack(keeper.exactly(self._control, keeper.LENGTH.size))

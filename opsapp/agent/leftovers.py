@@ -23,7 +23,7 @@ def make_directory(run: str) -> str:
 
 
 def end_stragglers(runs: Set[str]) -> int:
-    """Whatever still carries the mark of one of these runs, in whichever group it is now; how many there were."""
+    """End all processes that still carry the mark of one of these runs, in whichever group; how many there were."""
     return _kill(pid for pid, marks in _marked() if marks.get(RUN) in runs)
 
 
@@ -53,7 +53,7 @@ def _namespace() -> str:
 
 
 def _beginning(pid: int) -> str:
-    """In ticks since the boot; empty when there is none, or only its corpse."""
+    """When the process began, in ticks since the boot; empty when there is none, or only its corpse."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -75,7 +75,7 @@ def _kill(pids: Iterable[int]) -> int:
 
 
 def _marked() -> Iterator[Tuple[int, Dict[str, str]]]:
-    """As far as we may look."""
+    """The marked processes, as far as we may look."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue

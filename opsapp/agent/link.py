@@ -42,7 +42,7 @@ RESULTS_ROOM = MAX_POLL_BODY - 300_000  # the rest is the report's
 
 
 class Backoff:
-    """With jitter, so that a thousand agents do not come back in one second."""
+    """Growing waits with jitter, so that a thousand agents do not come back in one second."""
 
     def __init__(self, first: float, most: float):
         self._first, self._most = first, most
@@ -202,7 +202,7 @@ class Link:
         self._stay_away(self._backoff.longest() if error.code == CLOSE_CLONE else self._backoff.next())
 
     def _poll_for_a_while(self) -> None:
-        """Until it is time to try a session again, or the server is away."""
+        """Poll until it is time to try a session again, or the server is away."""
         until = time.monotonic() + self._session_backoff.next() if self._config.websocket else float("inf")
         report: Optional[HostReport] = self._spool.take() or self._reporter.measure("interval")
         while not self._stopping:
@@ -219,7 +219,7 @@ class Link:
             report = self._spool.take()
 
     def _stay_away(self, seconds: float) -> None:
-        """Reports that come meanwhile go to the disk; only stop() ends the wait early."""
+        """Wait; reports that come meanwhile go to the disk, and only stop() ends the wait early."""
         until = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < until:
             self._wake.wait(max(0.0, until - time.monotonic()))
@@ -235,7 +235,7 @@ class Link:
             report = self._spool.take()
 
     def _poll(self, report: HostReport) -> bool:
-        """True when the server took it; then its answer has been seen to."""
+        """Send a report by polling; True when the server took it and its answer has been handled."""
         self._retry_after = 0.0
         results, outcomes = self._results(), self._outcomes.waiting()
         body = dumps(
@@ -278,7 +278,7 @@ class Link:
             self._spool.delivered()
 
     def _results(self) -> List[CommandResult]:
-        """A single one that does not fit into a body is cut."""
+        """The results to send; a single one that does not fit into a body is cut."""
         chosen: List[CommandResult] = []
         room = self._room
         for name in self._executor.journal.unthanked():

@@ -54,7 +54,7 @@ Program = Annotated[Tuple[str, ...], OnWire(_program)]  # an argument list: no s
 
 @dataclass(frozen=True)
 class Backup:
-    """One set: how old it is (`files`, `newest` or a restic repository), how it is made and how it is proved."""
+    """One backup set: how old it is (`files`, `newest` or a restic repository), how it is made and how it is proved."""
 
     name: str
     files: OptionalPath = ""  # a glob pattern: the newest match is the newest backup
@@ -69,7 +69,7 @@ class Backup:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Something else than a known client renews it."""
+    """A certificate that something else than a known client renews."""
 
     name: str
     file: NeededPath

@@ -48,19 +48,19 @@ class Lookouts:
         self._wake.set()
 
     def acted(self) -> None:
-        """The host was changed: what was seen is forgotten, looks under way included."""
+        """Forget what was seen, looks under way included, because the host was changed."""
         self._forget()
         self._wake.set()
 
     def look(self) -> None:
-        """One after the other; the rest while one hangs."""
+        """Take the looks one after the other; while one hangs, the rest goes on."""
         for name, kind in self._kinds:
             look = self._begin(name, kind, beside=0)
             if look:
                 look.join(PATIENCE_S)
 
     def look_now(self) -> None:
-        """Side by side. What hangs is unknown."""
+        """Take the looks side by side; what hangs is unknown."""
         self._forget()
         looks = [look for look in (self._begin(*pair, beside=1) for pair in self._kinds) if look]
         until = time.monotonic() + PATIENCE_S
@@ -73,7 +73,7 @@ class Lookouts:
             return {key: value for at, seen in self._found.values() if at >= oldest for key, value in seen.items()}
 
     def _begin(self, name: str, kind: Callable[[], Dict[str, float]], beside: int) -> Optional[threading.Thread]:
-        """None while more than `beside` of this kind hang: they are not heaped up."""
+        """Begin a look; None while more than `beside` of this kind hang, so that they do not pile up."""
         with self._lock:
             looking = self._looking[name] = [look for look in self._looking.get(name, ()) if look.is_alive()]
             if len(looking) > beside:

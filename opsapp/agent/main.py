@@ -251,7 +251,7 @@ def main(argv: Optional[List[str]] = None) -> int:
 
 
 def guard(config: AgentConfig, argv: List[str]) -> int:
-    """As the old version."""
+    """Guard an update, running as the old version."""
     place = argv.index("--guard")
     argv = argv[:place] + argv[place + 2 :]
     env = dict(os.environ)
@@ -261,6 +261,6 @@ def guard(config: AgentConfig, argv: List[str]) -> int:
 
 
 def check(config: AgentConfig) -> int:
-    """Without lock and journal, beside a running agent."""
+    """Check the configuration without lock and journal, beside a running agent."""
     with tempfile.TemporaryDirectory() as directory:
         return 0 if AgentProgram(dataclasses.replace(config, state_dir=directory), []).link.check() else 1

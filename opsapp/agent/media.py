@@ -48,7 +48,7 @@ def scan_media_library(context: Context) -> Ran:
 
 @step
 def clean_media_queue(context: Context) -> Ran:
-    """Failed downloads, so that they are looked for again."""
+    """Remove failed downloads from the queue, so that they are looked for again."""
     instance = context.config.instances.get(context.params.instance_id)
     if instance is None:
         return _unknown(context)

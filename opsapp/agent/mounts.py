@@ -21,7 +21,7 @@ def nothing(mount: Optional[str], why: str, output: bytes = b"") -> Ran:
 
 
 def lies_on(path: str, mount: Optional[str]) -> bool:
-    """Any mount will do where none is named."""
+    """Whether the path lies on the mount; any mount will do where none is named."""
     try:
         return mount is None or os.stat(path).st_dev == os.stat(mount).st_dev
     except OSError:

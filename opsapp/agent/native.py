@@ -83,7 +83,7 @@ def untouchable(protected: Set[str]) -> Callable[[Process], bool]:
 
 
 def top_process(by: str, protected: Set[str]) -> Optional[Process]:
-    """Just now, of those that may be touched."""
+    """The process that uses most just now, of those that may be touched."""
     spared = untouchable(protected)
     before = {(process.pid, process.started): process.ticks for process in processes()}
     if by == "cpu":
@@ -136,7 +136,7 @@ def _ended(pid: int, started: int) -> bool:
 
 
 def threads(pid: int) -> Dict[str, Dict[str, int]]:
-    """By number: when each started, and its priority."""
+    """The threads of a process by number: when each started, and its priority."""
     threads_by_number = {}
     for task in os.listdir(f"/proc/{pid}/task"):
         parts = (maybe(f"/proc/{pid}/task/{task}/stat") or "").rpartition(")")[2].split()

@@ -73,7 +73,7 @@ def _route_key(route: str) -> Tuple[str, ...]:
 
 @step
 def bounce_link(context: Context) -> Ran:
-    """With the addresses and routes that this loses."""
+    """Take the link down and up, and restore the addresses and routes that this loses."""
     nic = context.params.nic
     for argv in (["ip", "link", "set", "dev", nic, "down"], ["ip", "link", "set", "dev", nic, "up"]):
         ran = context.run(argv)
@@ -154,7 +154,7 @@ def take_resolver(_params: HealParams, host: Any) -> dict:
 
 
 def resolved_servers() -> Dict[str, List[str]]:
-    """By link."""
+    """The name servers of systemd-resolved by link."""
     code, output = ask(["resolvectl", "--no-pager", "dns"])
     if code != 0:
         raise Unseen(f"resolvectl dns: {output.strip()[:200]}")
@@ -172,7 +172,7 @@ def resolver_is_back(before: dict, now: dict) -> bool:
 
 @step
 def failover_nameserver(context: Context) -> Ran:
-    """If it answers."""
+    """Replace the primary name server by the secondary one if that answers."""
     primary, secondary = context.params.primary, context.params.secondary
     text = maybe(resolver.RESOLV_CONF) or ""
     refusal = _cannot_move(primary, secondary, resolver.servers(text))

@@ -56,7 +56,7 @@ class LocalTask:
 
 
 def readings(report: Measurement, ran: Set[str]) -> Dict[str, Any]:
-    """By the names that conditions use. `ran`: services that have been seen running."""
+    """The report's values by the names that conditions use. `ran`: services that have been seen running."""
     values = of_report(report)
     counted_s = report.starts_counted_s
     for name, state in report.services.items():
@@ -102,7 +102,7 @@ class Offline:
         return self.bundle.version if self.bundle else 0
 
     def take(self, bundle: Any, signature: str) -> None:
-        """WireError when they are not for us."""
+        """Take in a signed bundle; WireError when it is not for us."""
         clean = check_bundle(bundle, signature, secret_of(self._config.key), self._config.agent_id)
         if self.bundle and clean.version < self.bundle.version:
             raise WireError("newer policies are here already", "stale_policies")
@@ -182,7 +182,7 @@ class Offline:
         return True
 
     def _heal(self, policy: Policy, name: str, condition: Condition, report: HostReport) -> None:
-        """Until a step resolves it. Each is an outcome of its own."""
+        """Heal by the policy's steps until one resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
         flaps = self._comes_and_goes((policy.rule_id, name))
         for position in positions:
@@ -221,7 +221,7 @@ class Offline:
         return positions
 
     def _finish(self, outcome: LocalOutcome) -> None:
-        """However long the disk has no room: those that come later wait behind it."""
+        """Store the end of an outcome, however long the disk has no room: those that come later wait behind it."""
         while True:
             try:
                 self._outcomes.finish(outcome)
@@ -272,14 +272,14 @@ class Offline:
         return self._ending(action, condition, outcome, params, proof)
 
     def _others(self, policy: Policy, name: str, host: str) -> Others:
-        """Right before the act."""
+        """The other policies and the readings of a recent report, taken right before the act."""
         policies = () if self.bundle is None else self.bundle.policies
         return Others(host, policies, (policy.rule_id, name), self._readings(self._recent(self._every())))
 
     def _ending(
         self, action: Action, condition: Condition, outcome: LocalOutcome, params: Passed, proof: HealProof
     ) -> LocalOutcome:
-        """Confirmed, rolled back, or left as it is."""
+        """The outcome once the act is confirmed, rolled back, or left as it is."""
         judged, seen = proof.judgement, {key: proof.values[key] for key in condition.names if key in proof.values}
         outcome = replace(outcome, action_success=1, metrics_after=seen)
         if judged.kind == VERIFIED:

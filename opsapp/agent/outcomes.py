@@ -49,11 +49,11 @@ class Outcomes:
         self._lose_open()
 
     def begin(self, outcome: LocalOutcome) -> None:
-        """As it will be told if nothing more becomes known."""
+        """Store the outcome as it will be told if nothing more becomes known."""
         self._note(BEGUN, outcome, moment=self.clock.kept(self.clock.now()))
 
     def process(self, name: str, group: ProcessGroup) -> None:
-        """So that a later agent can stop what was left of it."""
+        """Note the process group so that a later agent can stop what was left of it."""
         with self._lock:
             record = {"did": PROCESS, "id": name, "group": list(group)}
             self._lines.append(dumps(record), sync=False)
@@ -93,7 +93,7 @@ class Outcomes:
             return sum(self.clock.age(at) < seconds for at in self._cases)
 
     def last(self, rule_id: str, name: str) -> float:
-        """How many seconds ago."""
+        """How many seconds ago the rule was last begun for it."""
         with self._lock:
             alike = [start.at for start in self._begun if (start.rule_id, start.name) == (rule_id, name)]
             return min(map(self.clock.age, alike), default=float("inf"))

@@ -24,7 +24,7 @@ class EndSignal(Protocol):
 
 
 class StartedProgram(Protocol):
-    """Whoever is its parent."""
+    """A started program, whoever is its parent."""
 
     pid: int
     stdout: Optional[IO[bytes]]
@@ -33,7 +33,7 @@ class StartedProgram(Protocol):
         """Its exit code; None while it runs."""
 
     def wait(self) -> int:
-        """Once it has ended, and all with it that ends with it."""
+        """The exit code, once the program has ended and all that ends with it."""
 
     def end_handle(self) -> int:
         """A descriptor, to be closed, that turns readable when it ends; -1: there is none."""
@@ -114,7 +114,7 @@ class OutputReader:
 
 
 def pidfd(pid: int) -> int:
-    """It turns readable when the process ends; -1 where the kernel has none."""
+    """A descriptor that turns readable when the process ends; -1 where the kernel has none."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError) as error:

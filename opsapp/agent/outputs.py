@@ -40,7 +40,7 @@ class Outputs:
             return begins and bool(writing.waiting)
 
     def due_in(self) -> Optional[float]:
-        """None when nothing waits."""
+        """The seconds until output is due; None when nothing waits."""
         with self._lock:
             ages = [self._clock() - writing.sent_at for writing in self._open.values() if writing.waiting]
             return max(0.0, EVERY_S - max(ages)) if ages else None

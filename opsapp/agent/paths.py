@@ -25,7 +25,7 @@ class PathRules:
         self._deny = config.deny_paths + _real(path for path in config.deny_paths if "*" not in path)
 
     def check(self, path: str, role: str) -> str:
-        """The real path."""
+        """Check that the path is allowed, and return its real path."""
         if not path.startswith("/") or "\0" in path:
             raise NotAllowed("the path must be absolute")
         real = os.path.realpath(path)
@@ -39,7 +39,7 @@ class PathRules:
         return real
 
     def open_for_reading(self, path: str, role: str) -> Any:
-        """A regular file; judged once more by the name the kernel gives the open handle."""
+        """Open a regular file, which is judged once more by the name the kernel gives the open handle."""
         real = self.check(path, role)
         handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

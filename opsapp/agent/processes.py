@@ -39,7 +39,7 @@ class Ran(NamedTuple):
 
 
 class ProcessGroup(NamedTuple):
-    """As one agent leaves it to the next."""
+    """A process group as one agent leaves it to the next."""
 
     pid: int  # of its leader
     started: int
@@ -47,7 +47,7 @@ class ProcessGroup(NamedTuple):
 
 
 class Cancel:
-    """From any thread."""
+    """A cancel signal that any thread may give."""
 
     def __init__(self) -> None:
         self.why = "cancelled"
@@ -89,7 +89,7 @@ Starter = Callable[[List[str], Dict[str, str], RunOptions, Handles, OnStart], St
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
-    """None of the agent's own secrets."""
+    """The environment for programs, without any of the agent's own secrets."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPSAPP_")}
     kept.setdefault("PATH", PATH)
     if not {"/sbin", "/usr/sbin"} & set(kept["PATH"].split(":")):
@@ -110,7 +110,7 @@ def run(
     limit: int = OUTPUT_LIMIT,
     manner: Optional[RunOptions] = None,
 ) -> Ran:
-    """To its end, or it and all that came from it ended at the time-out or when cancelled."""
+    """Run a program to its end; it and all that came from it are ended at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
     manner = manner or RunOptions(grace=TERM_GRACE_S)
     if cancel:
@@ -154,7 +154,7 @@ class _Program(subprocess.Popen):
 def _start(
     argv: List[str], env: Dict[str, str], manner: RunOptions, handles: Handles, on_start: OnStart
 ) -> StartedProgram:
-    """Let go once `on_start` has returned; whatever that raises, nothing has begun."""
+    """Start a program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
     child = _Program(
         [*_GATE, *argv],
         stdin=subprocess.PIPE,
@@ -201,7 +201,7 @@ def end_group(
     grace: Optional[float] = None,
     mark: str = "",
 ) -> None:
-    """TERM to the whole group and to what has left it, KILL after a grace."""
+    """Send TERM to the whole group and to what has left it, and KILL after a grace."""
     signal_group(child.pid, signal.SIGTERM)
     strays = _signal_strays(mark, signal.SIGTERM)
     until = time.monotonic() + (TERM_GRACE_S if grace is None else grace)
@@ -222,8 +222,8 @@ def new_mark() -> str:
 
 
 def end_strays(mark: str) -> None:
-    """What has left a program's group. More than once, for one of them may just have started another, or may just turn
-    into another program: then the kernel shows nothing of it, the mark neither."""
+    """End what has left a program's group. It tries more than once, for one of them may just have started another, or
+    may just turn into another program: then the kernel shows nothing of it, the mark neither."""
     until = time.monotonic() + STRAYS_S
     while (_signal_strays(mark, signal.SIGKILL) or _any_between_programs()) and time.monotonic() < until:
         time.sleep(0.02)
@@ -265,7 +265,7 @@ def _any_carries(pids: List[int], mark: str) -> bool:
 
 
 def cgroup_of(pid: object) -> str:
-    """In the hierarchies of control groups; "" when it is gone."""
+    """The process's path in the hierarchies of control groups; "" when it is gone."""
     try:
         with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -298,7 +298,7 @@ def _is_member(pid: str, group: int) -> bool:
 
 
 def start_time(pid: int) -> int:
-    """0 when there is none: tells a process from a later one with its number."""
+    """When the process started, which tells it from a later one with its number; 0 when there is none."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[_PROC_FIELDS_AFTER_COMM])
@@ -307,7 +307,7 @@ def start_time(pid: int) -> int:
 
 
 def boot_id() -> str:
-    """Process numbers mean nothing beyond it."""
+    """The id of this boot; process numbers mean nothing beyond it."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -316,7 +316,7 @@ def boot_id() -> str:
 
 
 def end_orphans(group: ProcessGroup) -> bool:
-    """Of a former agent; False when nothing is left."""
+    """End the processes of a former agent; False when nothing is left."""
     leader = start_time(group.pid)
     if not group.pid or not group.started or (leader and leader != group.started) or not group_alive(group.pid):
         return False
@@ -331,7 +331,7 @@ def end_orphans(group: ProcessGroup) -> bool:
 
 
 def end_marked(name: str, value: str) -> int:
-    """How many there were."""
+    """End the processes that carry this mark; how many there were."""
     return sum(_signal(pid, signal.SIGKILL) for pid in _carriers(name, value))
 
 

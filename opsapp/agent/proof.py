@@ -73,7 +73,7 @@ def prove(
     flaps: bool,
     pace: ProofPace,
 ) -> HealProof:
-    """The act is done, and its window known."""
+    """Prove by measuring that the act has resolved the condition; the act is done, and its window known."""
     acted_at = pace.clock()
     stops, seen = pace.wait(max(0.0, window.earliest - acted_at)), LooksSeen(flaps=flaps)
     while True:
@@ -91,7 +91,7 @@ def prove(
 
 
 def bound(text: str, values: Values) -> Iterator[Tuple[str, Condition]]:
-    """For each thing that it is about: ("nginx", …), or ("", …) for the host itself."""
+    """The condition for each thing that it is about: ("nginx", …), or ("", …) for the host itself."""
     condition = parse(text)
     names: List[str] = condition.bindings(values)
     if names:

@@ -27,7 +27,7 @@ class ProtectedNames:
         self._take(self._kept())
 
     def take(self, names: Optional[Tuple[str, ...]]) -> None:
-        """None when the server does not say."""
+        """Take the names that the server protects; `names` is None when it does not say."""
         if names is not None and frozenset(names) != self._given:
             self._take(frozenset(names))
             try:

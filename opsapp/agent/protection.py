@@ -35,7 +35,7 @@ ALIASES = {
 
 
 def refusal(action_type: str, params: HealParams, protected: Set[str]) -> Optional[str]:
-    """None when nothing speaks against the action."""
+    """Why the action is refused; None when nothing speaks against it."""
     if action_type == "service_reset_failed":
         return None  # it touches a mark in the service manager, not the service
     if params.service:

@@ -30,7 +30,7 @@ class RepeatedQuestion(Generic[T]):
         self._silent_since: Optional[float] = None
 
     def __call__(self) -> T:
-        """OSError when there is no answer, at once while an earlier question still waits for its own."""
+        """The answer; OSError when there is none, at once while an earlier question still waits for its own."""
         if self._thread is None or not self._thread.is_alive():
             self._answers, self._asked_at = [], self._monotonic()
             self._thread = threading.Thread(target=self._ask, args=(self._answers,), daemon=True, name="asking")
@@ -45,7 +45,7 @@ class RepeatedQuestion(Generic[T]):
         return answer
 
     def silent_s(self) -> float:
-        """Since the first question without an answer; 0 when the last one was answered."""
+        """The seconds since the first question without an answer; 0 when the last one was answered."""
         return 0.0 if self._silent_since is None else self._monotonic() - self._silent_since
 
     def _ask(self, answers: List[Union[T, Exception]]) -> None:

@@ -20,7 +20,7 @@ _NO_LIMIT = 2**60
 
 
 def limits(pid: int) -> Dict[str, Optional[float]]:
-    """Bytes and cores as the cgroup has them: only there is the truth."""
+    """The limits in bytes and cores as the cgroup has them: only there is the truth."""
     limits_known: Dict[str, Optional[float]] = {"memory": None, "cpus": None}
     for line in (maybe(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -52,7 +52,7 @@ def scale(context: Context) -> Ran:
 
 @step
 def restore_limits(context: Context) -> Ran:
-    """What had none gets one that is none: a runtime cannot take a limit away."""
+    """Restore the limits; what had none gets one that is none, as a runtime cannot take a limit away."""
     memory, cpus = context.state["limits"]["memory"], context.state["limits"]["cpus"]
     return _update(context, str(int(memory or 4 * _NO_LIMIT)), cpus or os.cpu_count())
 
@@ -76,7 +76,7 @@ def pull_image(context: Context) -> Ran:
 
 @step
 def recreate(context: Context) -> Ran:
-    """Set aside under another name, and made anew; the old one comes back if that fails."""
+    """Set the container aside under another name and make it anew; the old one comes back if that fails."""
     name = context.params.container
     inspected = inspect(name)
     if inspected is None:
@@ -118,7 +118,7 @@ def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
 
 
 def _detached(command: List[str]) -> List[str]:
-    """So that nobody waits for the container."""
+    """The command run in the background, so that nobody waits for the container."""
     if "run" in command and not {"-d", "--detach", "--detach=true"} & set(command):
         place = command.index("run") + 1
         return [*command[:place], "--detach", *command[place:]]

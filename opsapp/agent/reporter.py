@@ -132,13 +132,13 @@ class Reporter:
         return report
 
     def recent(self, seconds: float) -> HostReport:
-        """Not older than that."""
+        """A report that is not older than that."""
         if self._latest is None or time.monotonic() - self._latest[0] > seconds:
             return self.measure("interval")
         return self._latest[1]
 
     def stream(self, opened: bool) -> None:
-        """While one is open, reports come every 5 s."""
+        """Note that a stream is open or closed; while one is open, reports come every 5 s."""
         with self._lock:
             self._streams += 1 if opened else -1
         self._soon.set()
@@ -149,12 +149,12 @@ class Reporter:
             self._soon.set()
 
     def not_taken(self, report: HostReport) -> None:
-        """What it carried only once must be sent again."""
+        """Note that a report was not taken: what it carried only once must be sent again."""
         if report.capabilities:
             self._capabilities_sent = 0
 
     def acted(self) -> None:
-        """What was seen before and is kept between reports says nothing any more."""
+        """Forget what is kept between reports, because the host was changed."""
         self._containers.stale()
         self.lookouts.acted()
         self._acted.set()
@@ -191,7 +191,7 @@ class Reporter:
         return self.services.look()
 
     def _new_manifest(self) -> Optional[dict]:
-        """Unless it was told."""
+        """The manifest, unless it was told already."""
         manifest = self._capabilities.manifest
         if not manifest or manifest["probed_at"] == self._capabilities_sent:
             return None
@@ -221,7 +221,7 @@ class Reporter:
 
 
 def bounded(report: HostReport) -> HostReport:
-    """Of a host with more of something than anybody foresaw: the first by name."""
+    """The report cut to its bounds: of a host with too many of something, the first by name are kept."""
     return replace(report, **{field: _bounded(getattr(report, field), most) for field, most in MOST.items()})
 
 

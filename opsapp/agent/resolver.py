@@ -24,7 +24,7 @@ _A, _NS, _AAAA = 1, 2, 28
 
 
 def servers(text: Optional[str] = None) -> List[str]:
-    """In the host's own order."""
+    """The host's name servers in its own order."""
     lines = (maybe(RESOLV_CONF) if text is None else text) or ""
     return re.findall(r"^\s*nameserver\s+(\S+)", lines, re.MULTILINE)[:MOST_SERVERS]
 
@@ -44,7 +44,7 @@ def _resolves(server: str, name: str) -> bool:
 
 
 def _answers(server: str, name: str, kind: int) -> Optional[int]:
-    """None when it stays silent. An answer without records is NXDOMAIN to us."""
+    """The server's response code, None when it stays silent. An answer without records is NXDOMAIN to us."""
     family = socket.AF_INET6 if ":" in server else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as link:

@@ -15,7 +15,7 @@ Handles = Dict[str, int]  # by the name of the variable that tells the number
 
 @contextlib.contextmanager
 def sealed(values: Dict[str, str]) -> Iterator[Handles]:
-    """For as long as it takes to start whoever inherits them."""
+    """Keep the values in sealed files for as long as it takes to start whoever inherits them."""
     handles: Handles = {}
     try:
         for name, value in values.items():

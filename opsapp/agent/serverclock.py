@@ -20,7 +20,7 @@ UNSURE_S = 1.0  # a difference that is not worth a write
 
 
 class HeardTime(NamedTuple):
-    """And what this host's clocks showed then."""
+    """The server's time when it was heard, and what this host's clocks showed then."""
 
     server: float
     running: float
@@ -53,7 +53,7 @@ class ServerClock:
             log.warning("the server's time is not kept over a restart: %s", error)
 
     def now(self) -> float:
-        """As far as it was ever heard."""
+        """The server's time now, as far as it was ever heard."""
         kept = self._kept
         if not kept:
             return self._wall()
@@ -62,7 +62,7 @@ class ServerClock:
         return kept.server + self._wall() - kept.wall
 
     def ahead_s(self) -> Optional[float]:
-        """By how much this host's clock is ahead; None while the server was not heard since this boot."""
+        """The seconds by which this host's clock is ahead; None while the server was not heard since this boot."""
         return self._wall() - self.now() if self._is_of_this_boot() else None
 
     def _is_of_this_boot(self) -> bool:

@@ -48,7 +48,7 @@ _SCOPES = (
 
 
 def ask(argv: List[str], timeout: float = ASK_TIMEOUT_S) -> Tuple[int, str]:
-    """Code -1 when the tool could not be asked."""
+    """Run a tool; code -1 when it could not be asked."""
     try:
         done = subprocess.run(
             argv,
@@ -114,7 +114,7 @@ class Services:
         raise NoManager("there is no service manager that can be asked")
 
     def look(self) -> UnitStates:
-        """Also how often units have started lately; OSError as for states()."""
+        """The units' states, and how often units have started lately; OSError as for states()."""
         states = self.states()
         if self.init != "systemd":
             return UnitStates(states, {})
@@ -201,7 +201,7 @@ class Services:
 
 
 def is_masked(unit: Mapping[str, object]) -> bool:
-    """Until the next boot or for good."""
+    """Whether the unit is masked, until the next boot or for good."""
     return any(str(unit.get(name)).startswith(MASKED) for name in ("LoadState", "UnitFileState"))
 
 

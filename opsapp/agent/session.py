@@ -269,7 +269,7 @@ class LinkSession:
 
 
 def accept(executor: CommandExecutor, command: CommandSent) -> Optional[Tuple[str, str]]:
-    """Why a command is not put on the disk, when it cannot be. A known id is fine and does nothing."""
+    """Put the command on the disk, or say why that failed. A known id is fine and does nothing."""
     if executor.journal.state(command.command_id) is None and executor.journal.full():
         return "busy", "too many commands are waiting"
     try:

@@ -82,7 +82,7 @@ class SnapshotKind(NamedTuple):
 
 
 class Snapshots:
-    """One a heal, the oldest dropped beyond KEEP_MOST."""
+    """One snapshot for each heal, the oldest dropped beyond KEEP_MOST."""
 
     def __init__(self, directory: str):
         self._directory = os.path.join(directory, "snapshots")
@@ -161,7 +161,7 @@ def restore_container(state: dict) -> List[List[str]]:
 
 
 def take_process(params: HealParams, host: LocalHost) -> dict:
-    """By number, or the one on top just now. The action then concerns this one only."""
+    """The state of a process by number, or of the one on top just now. The action then concerns this one only."""
     if params.top:
         process = top_process(params.top, host.protected)
     else:
@@ -192,7 +192,7 @@ def take_memory(_params: HealParams, _host: LocalHost) -> dict:
 
 
 def _alike(before: dict, now: dict) -> bool:
-    """What had no limits may have got one as large as the host."""
+    """Whether both are the same; what had no limits may have got one as large as the host."""
     cores = os.cpu_count() or 1
     return before["memory"] == now["memory"] and (before["cpus"] or cores) == (now["cpus"] or cores)
 

@@ -53,7 +53,7 @@ class Spool:
         self._kept_at = 0.0
 
     def put(self, report: HostReport) -> None:
-        """The oldest live one falls out when nobody takes them."""
+        """Queue a report; the oldest live one falls out when nobody takes them."""
         with self._lock:
             self._live.append(report)
 
@@ -62,7 +62,7 @@ class Spool:
             return self._live.popleft() if self._live else None
 
     def keep(self, report: HostReport) -> None:
-        """To the disk, at most one a minute."""
+        """Write a report to the disk, at most one a minute."""
         with self._lock:
             # Before the last one: this host's clock was set back, and its time goes on from there.
             at = report.time or 0.0
@@ -77,7 +77,7 @@ class Spool:
                 log.warning("a report cannot be spooled: %s", error)
 
     def oldest(self) -> Optional[HostReport]:
-        """Until `delivered` is called."""
+        """The oldest report, which stays until `delivered` is called."""
         with self._lock:
             while self._sent < self._lines.size:
                 line = self._lines.at(self._sent)

@@ -55,12 +55,12 @@ class Starts:
         return counts
 
     def counted_s(self) -> float:
-        """At most the window."""
+        """The seconds for which starts were counted, at most the window."""
         return min(WINDOW_S, self._monotonic() - self._began)
 
 
 def _between(before: UnitRun, now: UnitRun, lasting: bool) -> int:
-    """The counter goes back to 0 when somebody starts the unit."""
+    """The starts between two looks; the counter goes back to 0 when somebody starts the unit."""
     if now.restarts > before.restarts:
         return now.restarts - before.restarts
     if now.restarts < before.restarts:

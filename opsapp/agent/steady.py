@@ -40,11 +40,11 @@ class SteadyClock:
         return HostMoment(self.wall(), self.running())
 
     def age(self, moment: HostMoment) -> float:
-        """Less than 0 for what is to come."""
+        """The seconds since the moment, less than 0 for what is to come."""
         return self.running() - moment.running
 
     def shown(self, moment: HostMoment) -> float:
-        """By this host's clock as it is set now."""
+        """The moment by this host's clock as it is set now."""
         now_shown = self.wall() - self.age(moment)
         return moment.wall if abs(now_shown - moment.wall) < 1.0 else now_shown
 
@@ -56,8 +56,8 @@ class SteadyClock:
         return isinstance(kept, list) and len(kept) == 3 and bool(self.boot) and kept[2] == self.boot
 
     def read(self, kept: Any, wall: float) -> HostMoment:
-        """Before this boot, or by an older agent, it was at `wall` by the clock; what that clock has still to come to
-        is taken as of now."""
+        """Read a kept moment: before this boot, or by an older agent, it was at `wall` by the clock; what that clock
+        has still to come to is taken as of now."""
         if self.is_of_this_boot(kept):
             return HostMoment(float(kept[0]), float(kept[1]))
         now = self.now()

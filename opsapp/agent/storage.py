@@ -25,7 +25,7 @@ DEHYDRATED = ("/var/lib/dehydrated/certs", "/etc/dehydrated/certs")  # of Debian
 # ---- btrfs
 @step
 def rollback_btrfs(context: Context) -> Ran:
-    """A writable copy of the snapshot in its place; what was there is set aside beside it."""
+    """Put a writable copy of the snapshot in its place; what was there is set aside beside it."""
     target, named = context.params.target.rstrip("/"), context.params.snapshot
     snapshot = named if named.startswith("/") else os.path.join(os.path.dirname(target), named)
     if _is_mounted(target):
@@ -69,7 +69,7 @@ def restore_fsck(context: Context) -> Ran:
 
 # ---- certificates
 def take_certificate(params: HealParams, host: Any) -> dict:
-    """Where a file of it is known."""
+    """The certificate's state, where a file of it is known."""
     domain = params.domain
     path = certificate_file(domain, host)
     code, output = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
@@ -93,7 +93,7 @@ def certificate_file(domain: str, host: Any) -> str:
 
 @step
 def renew_certificate(context: Context) -> Ran:
-    """Only a file that has changed is a renewal."""
+    """Renew the certificate; only a file that has changed is a renewal."""
     hook = context.config.certificates[context.params.domain]
     before = maybe(hook.file)
     ran = context.run(list(hook.run))
@@ -107,7 +107,7 @@ _LABELS = ("com.docker.compose.project", "io.podman.compose.project")
 
 
 def containers_of(project: str) -> List[str]:
-    """Whichever compose made them."""
+    """The containers of a project, whichever compose made them."""
     names: List[str] = []
     for label in _LABELS:
         code, output = ask(["podman", "ps", "--all", "--filter", f"label={label}={project}", "--format", "{{.Names}}"])
@@ -146,7 +146,7 @@ def take_project(params: HealParams, host: Any) -> dict:
 
 # ---- what only has to be told
 def take_host(_params: HealParams, _host: Any) -> dict:
-    """For actions that change nothing that could be named."""
+    """The state for actions that change nothing that could be named."""
     return {
         "boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(),
         "load": os.getloadavg()[0],
@@ -156,7 +156,7 @@ def take_host(_params: HealParams, _host: Any) -> dict:
 
 
 def take_packages(_params: HealParams, host: Any) -> dict:
-    """Enough to go back by hand."""
+    """The packages' state, enough to go back by hand."""
     for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
         if host.capabilities.usable(tool):
             code, output = ask(argv, 60)

@@ -38,7 +38,7 @@ class StreamStopped(Exception):
 
 
 class OpenStream:
-    """Its sending side with the window the reader grants, and whether somebody still reads."""
+    """The sending side of a stream, with the window the reader grants, and whether somebody still reads."""
 
     def __init__(self, number: int, params: Any, ws: ServerSocket):
         self.number = number
@@ -89,7 +89,7 @@ class OpenStream:
         raise StreamStopped("bad_request", "this stream takes no data")
 
     def run(self) -> None:
-        """It ends by raising Ended or returning."""
+        """Run the stream, which ends by raising Ended or returning."""
         raise NotImplementedError
 
 

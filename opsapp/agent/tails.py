@@ -150,7 +150,7 @@ class LogTail(OpenStream):
         return self._rules.open_for_reading(self.params.path, self.params.role)
 
     def _open_again(self) -> Any:
-        """After a rotation; it may need a moment."""
+        """Open the file again after a rotation, which may need a moment."""
         until = time.monotonic() + MISSING_S
         while True:
             try:
@@ -205,7 +205,7 @@ def whose(state_dir: str) -> str:
 
 
 def end_left(state_dir: str) -> int:
-    """For whoever holds the state's lock."""
+    """End the followers that were left, for whoever holds the state's lock."""
     return end_marked(MARK, whose(state_dir))
 
 

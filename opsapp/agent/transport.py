@@ -54,7 +54,7 @@ def parse_url(url: str, ca_file: str = "") -> Address:
 
 
 def connect(address: Address) -> Any:
-    """With TLS and its certificate checked when the URL says https."""
+    """Connect, with TLS and its certificate checked when the URL says https."""
     try:
         sock = socket.create_connection((address.host, address.port), CONNECT_S)
     except OSError as error:
@@ -70,8 +70,8 @@ def connect(address: Address) -> Any:
 
 
 def tls_context(ca_file: str = "") -> Any:
-    """The same on every Python, and as browsers and curl judge. From 3.13 on Python also refuses certificates without
-    what RFC 5280 asks for and many an authority of a house does not write."""
+    """A TLS context that is the same on every Python, and as browsers and curl judge. From 3.13 on Python also refuses
+    certificates without what RFC 5280 asks for and many an authority of a house does not write."""
     import ssl  # 4 MB that an agent on a plain connection does not need
 
     context = ssl.create_default_context(cafile=ca_file or None)
@@ -82,7 +82,7 @@ def tls_context(ca_file: str = "") -> Any:
 def request(
     address: Address, method: str, path: str, key: str, *, body: bytes = b"", most: int = ANSWER_MOST
 ) -> Tuple[HttpAnswer, str]:
-    """On a connection of its own; the answer and the local address it went out from."""
+    """Send a request on a connection of its own; the answer and the local address it went out from."""
     sock = connect(address)
     try:
         sock.settimeout(ANSWER_S)

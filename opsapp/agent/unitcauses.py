@@ -46,7 +46,7 @@ _NO_PLACE = re.compile(r"(?i)privilege separation directory")  # it is there onl
 
 
 class Budget(NamedTuple):
-    """Seconds that are left."""
+    """The seconds that are left for looking."""
 
     left: Callable[[], float]
 
@@ -74,7 +74,7 @@ TESTS = {
 
 
 def look(service: str, budget: Budget) -> Optional[HostCause]:
-    """None while it runs, or where nothing is known."""
+    """The cause of a unit's failure; None while it runs, or where nothing is known."""
     code, output = budget.ask(["systemctl", "show", "--no-pager", f"--property={','.join(PROPERTIES)}", "--", service])
     if code != 0 or "LoadState=" not in output:
         return None
@@ -107,7 +107,7 @@ def _stopped(name: str, unit: Mapping[str, str], budget: Budget) -> Optional[Hos
 
 
 def missing_program(unit: Mapping[str, str]) -> str:
-    """One in a root of its own is not looked for."""
+    """The program that is missing; one in a root of its own is not looked for."""
     if unit.get("RootDirectory") or unit.get("RootImage"):
         return ""
     path = _program(unit)
@@ -158,7 +158,7 @@ def _belongs(control_group: str, unit: Mapping[str, str]) -> bool:
 
 
 def of_lines(lines: List[str], control_group: str, budget: Budget) -> Optional[HostCause]:
-    """Where it is so still; the newest complaint first."""
+    """The cause that the lines name, where it still holds; the newest complaint first."""
     for line in reversed(lines):
         cause = _port_held(line, control_group, budget) or _no_room(line, budget) or _no_name(line)
         if cause is not None:
@@ -226,7 +226,7 @@ def stale_pid_file(name: str, unit: Mapping[str, str], lines: List[str]) -> Opti
 
 
 def _is_instance(pid: int, unit: Mapping[str, str]) -> bool:
-    """Of the unit, or of its program that somebody else started."""
+    """Whether the process is of the unit, or of its program that somebody else started."""
     program, name = _program(unit), (maybe(f"/proc/{pid}/comm") or "").strip()
     by_hand = bool(name) and os.path.basename(program)[:COMM_LENGTH] == name
     return by_hand or _is_of(Holder(pid, name), unit.get("ControlGroup", ""))
@@ -245,7 +245,7 @@ def _of_clock(name: str, lines: List[str], budget: Budget) -> Optional[HostCause
 
 
 def is_synchronised(budget: Budget) -> Optional[bool]:
-    """None where nobody says."""
+    """Whether the clock is synchronised; None where nobody says."""
     code, output = budget.ask(["timedatectl", "show", "--property=NTPSynchronized"])
     return output.strip().endswith("=yes") if code == 0 and "NTPSynchronized=" in output else None
 

@@ -79,7 +79,7 @@ def needed_by(name: str) -> List[str]:
 
 
 def _longest(units: List[str]) -> Optional[float]:
-    """Until the slowest of them has stopped and started, or systemd has given up."""
+    """The time until the slowest of the units has stopped and started, or systemd has given up."""
     spans = []
     for shown in _show(units, _TIMES):
         times = [seconds_of(value) for value in shown.values()]
@@ -90,7 +90,7 @@ def _longest(units: List[str]) -> Optional[float]:
 
 
 def _show(units: List[str], properties: str) -> List[Dict[str, str]]:
-    """Nothing where systemd does not answer, or does not run here."""
+    """The properties of the units; nothing where systemd does not answer, or does not run here."""
     code, output = ask(["systemctl", "show", "--no-pager", f"--property={properties}", "--", *units])
     names = properties.split(",")
     blocks = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in output.split("\n\n")]
@@ -99,7 +99,7 @@ def _show(units: List[str], properties: str) -> List[Dict[str, str]]:
 
 
 def seconds_of(span: str) -> Optional[float]:
-    """`1min 30s`, `infinity`; None for anything else."""
+    """The seconds of a span such as `1min 30s` or `infinity`; None for anything else."""
     if span.strip() == "infinity":
         return float("inf")
     parts = [_SPAN.fullmatch(word) for word in span.split()]

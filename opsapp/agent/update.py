@@ -38,7 +38,7 @@ PACKAGED = "packaged"  # a file beside the program
 
 
 def program() -> Optional[str]:
-    """None when this is a source tree, which cannot be replaced as one file."""
+    """The agent's file; None when this is a source tree, which cannot be replaced as one file."""
     path = os.path.realpath(sys.argv[0])
     return path if zipfile.is_zipfile(path) else None
 
@@ -151,7 +151,7 @@ class Updater:
         return f"the new version did not reach the server ({reached.status}): {last}"
 
     def _try(self, note: dict) -> None:
-        """OSError, and nothing is under way, when the new file cannot be watched."""
+        """Try the new file; OSError, and nothing is under way, when it cannot be watched."""
         self._write(note)
         try:
             self._post_guard()
@@ -161,7 +161,7 @@ class Updater:
         self._restart(fresh_of(note["place"]))
 
     def _post_guard(self) -> None:
-        """OSError unless it says that it watches."""
+        """Start the guard; OSError unless it says that it watches."""
         start = restart_argv(self._argv)
         env = {**os.environ, "OPSAPP_AGENT_KEY": self._config.key}
         guard = subprocess.Popen(
@@ -183,7 +183,7 @@ class Updater:
         return read_note(self._config.state_dir)
 
     def left(self) -> None:
-        """Stopped on purpose in its trial: no failure, and the next start judges again."""
+        """Note that it was stopped on purpose in its trial: no failure, and the next start judges again."""
         with settling(self._config.state_dir):
             note = self.pending()
             if note is not None and note["state"] == TRIAL:

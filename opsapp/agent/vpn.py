@@ -38,7 +38,7 @@ class Tunnels:
 
 
 def present() -> Set[str]:
-    """WireGuard in the kernel, and what is on a tun device (openvpn, tailscale, …)."""
+    """The VPN interfaces: WireGuard in the kernel, and what is on a tun device (openvpn, tailscale, …)."""
     code, output = ask(["ip", "-details", "-json", "link", "show"], 5)
     return tunnels(output) if code == 0 else _of_sysfs()
 
@@ -68,12 +68,12 @@ def _of_sysfs() -> Set[str]:
 
 
 def names() -> Set[str]:
-    """Not from /sys, which in a container may show another's."""
+    """The names of the interfaces, not from /sys, which in a container may show another's."""
     return {name for _, name in socket.if_nameindex()}
 
 
 def flags(name: str) -> int:
-    """As the kernel has them; 0 when there is none."""
+    """The interface's flags as the kernel has them; 0 when there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         try:
             flags = fcntl.ioctl(link, _SIOCGIFFLAGS, struct.pack("16s16x", name.encode()[:15]))
@@ -100,7 +100,7 @@ def enabled() -> Set[str]:
 
 
 def openvpn_device(name: str) -> Optional[str]:
-    """None when the configuration leaves the number to chance."""
+    """The device of a configuration; None when it leaves the number to chance."""
     for place in OPENVPN:
         match = re.search(r"^\s*dev\s+(tun\d+|[\w-]+\d)\s*$", maybe(place.format(name)) or "", re.MULTILINE)
         if match:
@@ -109,7 +109,7 @@ def openvpn_device(name: str) -> Optional[str]:
 
 
 def openvpn_units(interface: str) -> List[str]:
-    """Those whose configuration is called so or makes this interface."""
+    """The units whose configuration is called so or makes this interface."""
     units = []
     for unit, pattern in (
         ("openvpn-client", "/etc/openvpn/client/*.conf"),
@@ -124,7 +124,7 @@ def openvpn_units(interface: str) -> List[str]:
 
 
 def up(name: str) -> bool:
-    """With something behind it, and (WireGuard) with a peer that answers."""
+    """Whether the interface is up with something behind it, and (WireGuard) with a peer that answers."""
     return flags(name) & (_IFF_UP | _IFF_RUNNING) == _IFF_UP | _IFF_RUNNING and _talks(name)
 
 

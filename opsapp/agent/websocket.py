@@ -80,7 +80,7 @@ class ServerSocket:
 
     # ---- from any thread
     def send(self, frame: Union[str, bytes]) -> None:
-        """TransportError when the connection is gone."""
+        """Send a frame; TransportError when the connection is gone."""
         message: Message = TextMessage(data=frame) if isinstance(frame, str) else BytesMessage(data=frame)
         with self._room:
             if self._closed:
@@ -90,7 +90,7 @@ class ServerSocket:
         self.wake()
 
     def wait_for_room(self, seconds: float = SEND_STALL_S) -> None:
-        """For bulk senders."""
+        """Wait until there is room to send, for bulk senders."""
         with self._room:
             if not self._room.wait_for(lambda: self._closed or self._queued < QUEUE_BYTES, seconds) or self._closed:
                 raise TransportError("the session does not take more")
@@ -103,7 +103,7 @@ class ServerSocket:
 
     # ---- the owner's thread
     def turn(self, seconds: float) -> None:
-        """At most `seconds` of waiting; Closed when the connection has ended."""
+        """Wait for at most `seconds`; Closed when the connection has ended."""
         for event in self._ws.events():  # what came along with the answer to the upgrade
             self._on_event(event)
         self._fill()
@@ -223,7 +223,7 @@ class ServerSocket:
             raise SessionClosed(int(event.code), event.reason or "")
 
     def _gather(self, event: Any) -> None:
-        """One that grows too large ends the session."""
+        """Gather a message's frames; one that grows too large ends the session."""
         most = MAX_TEXT_FRAME if isinstance(event, TextMessage) else MAX_BINARY_FRAME
         self._partial_size += len(event.data)
         if self._partial_size > most:
@@ -239,7 +239,7 @@ class ServerSocket:
 
 
 def _again(error: OSError) -> bool:
-    """There is nothing to read or no room to write just now (TLS says so in its own way)."""
+    """Whether there is nothing to read or no room to write just now (TLS says so in its own way)."""
     return isinstance(error, BlockingIOError) or type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError")
 
 

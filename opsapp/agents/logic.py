@@ -102,14 +102,14 @@ def _is_number(value: Any) -> bool:
 
 
 def failing_in(metrics: AgentMetrics) -> list[str]:
-    """Each once: a service is a unit too."""
+    """The names of what fails, each once: a service is a unit too."""
     units = {unit.removesuffix(".service") for unit in metrics.failed_units}
     states = (*metrics.services.items(), *metrics.containers.items())
     return sorted(units | {name.removesuffix(".service") for name, state in states if state in FAILED_STATES})
 
 
 def metrics_of_values(values: Mapping[str, tuple[Any, float]]) -> AgentMetrics:
-    """From the live view alone: after a restart, or on a node that it does not report to."""
+    """The metrics from the live view alone: after a restart, or on a node that it does not report to."""
     metrics, numbers = AgentMetrics(), {}
     counted_at = values.get(STARTS_COUNTED, (None, None))[1]
     states = {"service": metrics.services, "container": metrics.containers}
@@ -140,7 +140,7 @@ def is_outdated(version: str, served: str) -> bool:
 
 
 def usable_tools(manifest: JsonObject | None) -> frozenset[str] | None:
-    """None while nobody knows."""
+    """The tools that can be used; None while nobody knows."""
     if manifest is None:
         return None
     tools: JsonObject = manifest.get("capabilities") or {}
@@ -161,7 +161,7 @@ def skew_of(seen: Iterable[float]) -> float | None:
 
 
 def by_our_clock(at: float, skew: float | None, now: float) -> float:
-    """Nothing that is told of lies in the future."""
+    """The time by our clock; nothing that is told of lies in the future."""
     return max(0.0, min(at - (skew or 0.0), now))
 
 

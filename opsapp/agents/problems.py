@@ -21,7 +21,7 @@ MOST_NAMES = 3
 
 
 def problems_of(metrics: AgentMetrics, clock_off_s: float | None) -> tuple[HostProblem, ...]:
-    """The grave ones first."""
+    """The host's problems, the grave ones first."""
     problems = (*_services(metrics), *_load(metrics), *_disks(metrics), *_clock(clock_off_s))
     return tuple(sorted(problems, key=lambda problem: not problem.grave))
 

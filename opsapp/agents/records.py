@@ -118,7 +118,7 @@ class MeasuredRow(AgentRow):
 
 @dataclass(frozen=True)
 class FleetRow(MeasuredRow):
-    """With the last hours: a list's row needs no request of its own."""
+    """A row with the last hours, so that a list's row needs no request of its own."""
 
     outdated: Told[bool] = False
     since: Told[At] = 0

@@ -38,7 +38,7 @@ class AgentFile(NamedTuple):
 
 @lru_cache(maxsize=1)
 def agent_file() -> AgentFile:
-    """Built once a process."""
+    """The agent's file, built once a process."""
     data = build()
     return AgentFile(data, hashlib.sha256(data).hexdigest())
 

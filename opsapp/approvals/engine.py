@@ -114,7 +114,7 @@ def barrier(approval: Approval, voter: Voter) -> Forbidden | None:
 
 
 def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
-    """As one person sees it."""
+    """The approval as one person sees it."""
     record = kind_of(root, approval).record(root, approval) if approval.status == "pending" else None
     why = refusal(root, approval, voter)
     return extended(ApprovalRecord, approval.summary(), digest=approval.plan_hash, refusal=why, record=record)
@@ -130,7 +130,7 @@ class VoteCast(NamedTuple):
 def cast(
     root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float, after_abort: AfterAbort
 ) -> VoteCast:
-    """By whatever way. A request that can be decided no more is closed after the refusal."""
+    """Casts a vote that came by whatever way. A request that can be decided no more is closed after the refusal."""
     own = own_of(root, approvals_of(root)[request_id], voter.name) is not None
     try:
         decided = decide(root, request_id, voter, vote, comment, now)

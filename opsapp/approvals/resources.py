@@ -145,7 +145,7 @@ class Approval(SealedFields, Record):
 
     @property
     def targets(self) -> dict[str, JsonObject]:
-        """By case: thousands of cases ask for theirs."""
+        """The plan's targets by case; kept, because thousands of cases ask for theirs."""
         targets = self._v_targets
         if targets is None:
             targets = self._v_targets = {target["case_id"]: target for target in self.plan.get("targets", ())}
@@ -184,7 +184,7 @@ class Approval(SealedFields, Record):
         )
 
     def allow(self, root: Root, by: str, comment: str | None, now: float) -> None:
-        """By the yes to the proposal that this carries out."""
+        """Approves the request by the yes to the proposal that this carries out."""
         self.vote(Vote(by, "approve", int(now), comment))
         self.close(root, "approved", by=by, now=now, comment=comment)
 
@@ -207,7 +207,7 @@ def count_approvals(root: Root) -> None:
 
 
 def _capped(plan: JsonObject) -> JsonObject:
-    """Of thousands of targets the first, and how many `more`. The digest is of all."""
+    """The plan with only the first of thousands of targets, and how many `more` there are. The digest is of all."""
     more = len(plan.get("targets", ())) - SHOWN
     return {**plan, "targets": plan["targets"][:SHOWN], "more": more} if more > 0 else plan
 
@@ -228,7 +228,7 @@ def request(
     quorum: int = 1,
     name: str | None = None,
 ) -> Approval:
-    """In the transaction that has to wait for them. `name`: what some wait for already."""
+    """Makes a request, in the transaction that has to wait for its votes. `name`: what some wait for already."""
     folder = approvals_of(root)
     approval = Approval(
         kind,

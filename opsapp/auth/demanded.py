@@ -26,7 +26,7 @@ class FactorDemanded(Forbidden):
 
 
 def must_set_up(request: Request) -> bool:
-    """Not users of an identity provider, which looks after that."""
+    """Users of an identity provider need not: it looks after that."""
     caller = request.caller
     if caller is None or caller.role not in request.node.config[LoginSettings].second_factor:
         return False

@@ -111,7 +111,7 @@ def _name(user: int) -> str:
 
 
 def existing(settings: Settings) -> Settings:
-    """For a store that is there: a mistyped place is not made a new one."""
+    """The store must be there: a mistyped place is not made a new one."""
     settings = {**settings, **store_settings(settings)}
     files, key = backup.files_of(settings), seals.file_beside(settings)
     if embedded.unfinished(files):

@@ -37,7 +37,7 @@ def token_of(asked: argparse.Namespace) -> str:
 
 
 def ask(url: str, token: str | None, method: str, path: str, body: JsonObject | None = None) -> Any:
-    """Without a token as nobody; Invalid where wrong fields are named, else a sentence for people."""
+    """No token: it asks as nobody. Invalid where wrong fields are named, else a sentence for people."""
     try:
         request = urllib.request.Request(
             url.rstrip("/") + path,

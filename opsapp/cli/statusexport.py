@@ -59,7 +59,7 @@ def _answer(url: str, path: str) -> JsonObject:
 
 
 def read(asked: argparse.Namespace) -> tuple[PublicPage, StatusDocument]:
-    """From the store. What nobody has looked at for too long is unknown."""
+    """The page is read from the store. What nobody has looked at for too long is unknown."""
     config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
     try:

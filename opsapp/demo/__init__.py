@@ -107,7 +107,7 @@ def _go_on(processes: DemoProcesses, trouble: DemoTrouble, story: estate.DemoSto
 
 
 def _configured(place: Path, host: str, port: int) -> Path:
-    """Without the rules that act on the machine itself."""
+    """The demo's configuration, without the rules that act on the machine itself."""
     settings = {"healing": {"default_rules": False}, "monitoring": {"retry_spacing_s": 1}}
     (place / "opsapp.yaml").write_text(yaml.safe_dump(settings))
     ini = place / "opsapp.ini"

@@ -42,7 +42,7 @@ class BrakeSettings:
 
 @dataclass(frozen=True)
 class BreakerSettings:
-    """So many failed cases in a row within `window_s` put a rule from `execute` back to `notify`."""
+    """`failures` failed cases in a row within `window_s` put a rule from `execute` back to `notify`."""
 
     failures: Annotated[int, Between(1, 100)] = 3
     window_s: Annotated[float, Between(1, DAY)] = 3600
@@ -88,7 +88,7 @@ class SkipSettings:
 
 @dataclass(frozen=True)
 class RecurrenceSettings:
-    """So many heals of one target by one rule within `window_s`: the cause is elsewhere."""
+    """`heals` heals of one target by one rule within `window_s` say that the cause is elsewhere."""
 
     heals: Annotated[int, Between(1, 1000)] = 10
     window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
@@ -96,7 +96,7 @@ class RecurrenceSettings:
 
 @dataclass(frozen=True)
 class ProblemSettings:
-    """So many verified heals of one target by one rule within `window_s` open a problem. It closes after `quiet_s`
+    """`heals` verified heals of one target by one rule within `window_s` open a problem. It closes after `quiet_s`
     without a find. `due_s`: its date where nobody sets one."""
 
     heals: Annotated[int, Between(2, 100)] = 5
@@ -117,7 +117,7 @@ class EdgeSettings:
 
 @dataclass(frozen=True)
 class TrialSettings:
-    """Of a rule that nobody knows to help: this share of its cases, up to this `risk`, is left alone first."""
+    """While nobody knows a rule to help, `share` of its cases, up to this `risk`, are left alone first."""
 
     share: Annotated[float, Between(0, 0.5)] = 0.25
     risk: Literal["low", "medium"] = "low"
@@ -158,7 +158,7 @@ class ChaosSettings:
 
 @dataclass(frozen=True)
 class UsualThresholds:
-    """Of metrics that no rule is about."""
+    """The thresholds of metrics that no rule is about."""
 
     cpu_percent: Annotated[float, Between(0, 1000)] = 90
     mem_percent: Annotated[float, Between(0, 1000)] = 90

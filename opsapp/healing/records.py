@@ -146,7 +146,7 @@ class RuleSettings:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def stored(self) -> JsonObject:
-        """As the store keeps it."""
+        """The rule's settings as the store keeps them."""
         return plain(self, RuleSettings)
 
 

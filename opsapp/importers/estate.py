@@ -100,7 +100,7 @@ class Estate:
         return {kind: entries for kind, entries in told.items() if entries}
 
     def take(self, entry: MonitorEntry | ChannelAsCode | WindowAsCode, notes: list[str]) -> str:
-        """Its name here: one whose name is taken gets a number behind it."""
+        """Take an entry; its name here: one whose name is taken gets a number behind it."""
         kind = KINDS[type(entry)]
         names = {line.entry.name for line in self.lines if type(line.entry) is type(entry)}
         wanted = name = entry.name[: kind.longest]
@@ -121,11 +121,11 @@ class Estate:
         return name
 
     def take_whole(self, told: str, entry: Entry, notes: list[str]) -> None:
-        """What is known by something else than its name, and is called `told` in the report."""
+        """Take what is known by something else than its name, and is called `told` in the report."""
         self.lines.append(ReportLine(KINDS[type(entry)].told, told, entry, tuple(notes)))
 
     def take_as(self, kind: str, name: str, note: str) -> None:
-        """What others stand for here, as tags do for a group."""
+        """Report what others stand for here, as tags do for a group."""
         self.lines.append(ReportLine(kind, name, notes=(note,), stood_for=True))
 
     @contextmanager
@@ -254,7 +254,7 @@ def timed(entry: MonitorEntry, interval: float, timeout: float | None, notes: li
 
 
 def with_user(url: str, user: str, password: str) -> str:
-    """Both are sealed in the store."""
+    """The URL with user and password, which are both sealed in the store."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{parts.netloc}"))
 

@@ -107,7 +107,7 @@ def read(record: type[R], given: Any) -> R:
 
 
 def read_leniently(record: type[R], given: Any) -> R:
-    """As `read`; what should be a number and is none counts as left out, and stands in `doubts`."""
+    """Read as `read` does; what should be a number and is none counts as left out, and stands in `doubts`."""
     try:
         return read(record, given)
     except NotImported:

@@ -47,7 +47,7 @@ def read(path: str, zone: str = "UTC") -> Estate:
 
 
 def _monitors(estate: Estate, file: KumaFile, shown: frozenset[int]) -> dict[int, str]:
-    """Their names here, by their ids there. `shown`: those of the status page."""
+    """The monitors' names here, by their ids there. `shown`: those of the status page."""
     used = kumachannels.take(estate, file.channels, file.monitors)
     parents = {monitor.id: monitor for monitor in file.monitors if monitor.id is not None}
     names: dict[int, str] = {}

@@ -61,7 +61,7 @@ def _first(listed: Any) -> str:
 
 
 def _parts(address: str, usual: int) -> tuple[str, int]:
-    """Of an address with or without a scheme; of several hosts (mongodb://a,b) the first."""
+    """Host and port of an address with or without a scheme; of several hosts (mongodb://a,b) the first."""
     scheme, there, rest = address.partition("://")
     if "," in (rest if there else address):
         address = re.sub(r",[^/?]*", "", address, count=1)

@@ -84,7 +84,7 @@ def _may_hide_text(text: str) -> bool:
 
 
 def public(value: Any) -> Any:
-    """Of a JSON value, or a declared record."""
+    """The public form of a JSON value, or a declared record."""
     if type(value) in _HIDING_NOTHING:  # most of what is asked: every write goes through here twice
         return value
     if isinstance(value, str):
@@ -127,8 +127,8 @@ def shown_settings(record: type, settings: JsonObject) -> JsonObject:
 
 
 def restored(given: Any, stored: Any, field: str) -> Any:
-    """With the stored value in every place that is HIDDEN; Invalid where none is known. `field` is its path, for the
-    mistake."""
+    """The given value, with the stored one in every place that is HIDDEN; Invalid where none is known. `field` is its
+    path, for the mistake."""
     if isinstance(given, str):
         return _restored_text(given, stored, field)
     if isinstance(given, Mapping):
@@ -192,13 +192,13 @@ def _unknown(field: str) -> Invalid:
 
 
 def restored_settings(record: type, given: JsonObject, stored: JsonObject | None) -> JsonObject:
-    """Of a declared record, as `restored`."""
+    """A declared record's settings, as `restored`."""
     secrets = {name: restored(given[name], (stored or {}).get(name), name) for name in sealed_in(record)}
     return {**given, **secrets}
 
 
 def without_hidden(value: Any) -> Any:
-    """For a copy that nothing is stored for: addresses lose what was hidden, fields and elements go."""
+    """The value for a copy that nothing is stored for: addresses lose what was hidden, fields and elements go."""
     if isinstance(value, str):
         return _without_hidden_text(value)
     if isinstance(value, Mapping):

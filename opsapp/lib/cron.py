@@ -64,7 +64,7 @@ def problem(expression: str) -> str | None:
 
 @functools.lru_cache(maxsize=20_000)
 def next_time(expression: str, zone: str, after: float) -> float:
-    """Later than `after` (epoch seconds)."""
+    """The next time later than `after` (epoch seconds)."""
     step = _next_elapsed if repeats(expression) else _next_fixed
     return step(parse(expression), ZoneInfo(zone), after)
 

@@ -49,7 +49,7 @@ def _step(field: str, whole: int) -> int | None:
 
 
 def _on(day: str, month: str, weekday: str) -> str | None:
-    """With a day and a weekday cron means either: nothing is said of that."""
+    """The words for the days; with a day and a weekday cron means either, so nothing is said of that."""
     if (day, month) == ("*", "*"):
         return "Every day" if weekday == "*" else _weekdays(weekday)
     days = _numbers(day, 31)

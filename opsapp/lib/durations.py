@@ -48,7 +48,7 @@ class DurationKind(JsonKind):
 
 
 def from_words(text: str) -> float:
-    """As in a form: `15 min`, `1 h 30 min`, `2 hours`, `90`; ValueError says how to write it."""
+    """Seconds of a text as in a form: `15 min`, `1 h 30 min`, `2 hours`, `90`; ValueError says how to write it."""
     total, at = 0.0, 0
     whole = text.strip()
     while at < len(whole):
@@ -62,7 +62,7 @@ def from_words(text: str) -> float:
 
 
 def _unit_of(word: str) -> int | None:
-    """By any beginning of its name; no word means seconds."""
+    """The seconds of a unit that is given by any beginning of its name; no word means seconds."""
     word = word.lower()
     if word in ("", "sec", "secs"):
         return 1

@@ -44,7 +44,7 @@ def text(title: str, product: str, events: Iterable[CalendarEvent]) -> str:
 
 
 def _folded(line: str) -> str:
-    """Lines of at most 75 octets; no character is cut in two."""
+    """The line folded into lines of at most 75 octets; no character is cut in two."""
     pieces: list[bytes] = []
     piece = b""
     for character in line:

@@ -20,5 +20,5 @@ def digest(token: str) -> str:
 
 
 def earliest_id(at: float) -> str:
-    """Of ids that begin with the time: what began at this time or later has this one or a greater one."""
+    """The earliest of ids that begin with the time: what began at this time or later has this one or a greater one."""
     return f"{max(0, int(at * 1000)):012x}"

@@ -118,7 +118,7 @@ def _address_of_hop(hop: str) -> str | None:
 
 
 def is_protected(url: str) -> bool:
-    """Nobody on the way reads or changes what is said there: TLS, or this machine itself."""
+    """Whether nobody on the way reads or changes what is said there: TLS, or this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme == "https" or host == "localhost":

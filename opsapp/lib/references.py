@@ -21,7 +21,7 @@ SHELL = ("script", "command")
 
 
 def rewritten(value: Any, seen: Seen, place: Place = ()) -> Any:
-    """Every text that may hold a reference as `seen` says. What has none stays the same object."""
+    """The value with every text that may hold a reference as `seen` says. What has none stays the same object."""
     kind = type(value)
     if kind is str:
         return seen(place, value) if "$" in value or "{{" in value else value

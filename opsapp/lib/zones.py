@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 def zone_problem(name: str | None) -> str | None:
-    """None: it is a time zone, or no name, which is the zone of the service."""
+    """What is wrong with a time zone; None: it is one, or no name, which is the zone of the service."""
     try:
         zoneinfo.ZoneInfo(name or "UTC")
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

@@ -77,7 +77,7 @@ def instant(text: str, zone: str) -> float:
 
 
 def length_of(start: str, end: str) -> float:
-    """By the clock on the wall."""
+    """The seconds from start to end by the clock on the wall."""
     return (read_wall(end) - read_wall(start)).total_seconds()
 
 
@@ -90,7 +90,7 @@ def wrong_span(length: float, recurring: str | None) -> str | None:
 
 
 def current(plan: WindowPlan, now: float) -> Occurrence | None:
-    """Of several the one that ends last."""
+    """The occurrence under way now; of several the one that ends last."""
     spans = [span for span in _begun(plan, now) if span.start <= now < span.end]
     return max(spans, key=lambda span: span.end, default=None)
 

@@ -65,7 +65,7 @@ class WindowRecord:
 
     @staticmethod
     def across(sound: dict[str, Any]) -> dict[str, str]:
-        """By the clock on the wall; what a clock change makes of it, the zone says."""
+        """Checks the window's length by the clock on the wall; what a clock change makes of it, the zone says."""
         both = "start" in sound and "end" in sound
         length = length_of(sound["start"], sound["end"]) if both else None
         message = wrong_span(length, sound.get("recurring")) if length is not None else None

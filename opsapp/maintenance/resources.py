@@ -43,11 +43,11 @@ class Windows(Folder):
         return child
 
     def of_family(self, cls: type, without: Collection[str] = ()) -> list[Any]:
-        """In the order in which they were made."""
+        """The windows of one class in the order in which they were made."""
         return self.parted_family(cls, without)[0]
 
     def parted_family(self, cls: type, without: Collection[str] = ()) -> tuple[list[Any], list[Damage]]:
-        """And what cannot be read of any."""
+        """The windows of one class, and what cannot be read of windows of any class."""
         windows, damaged = self.parted(without)
         of_family = [window for window in windows if isinstance(window, cls)]
         return sorted(of_family, key=lambda window: (window.fields["created_at"], window.__name__)), damaged
@@ -95,7 +95,7 @@ class Window(Record):
         self.fields = stored(record)
 
     def activate(self, now: float, zone: str) -> None:
-        """For its own length."""
+        """Starts the window now, for its own length."""
         plan = self.plan(zone)
         if logic.current(plan, now) is not None:
             raise Conflict("This window is active already.", code="already_active")
@@ -146,7 +146,7 @@ class HealingWindow(Record):
         self.fields = {**self.fields, "expires_at": now}
 
     def move(self, by: float) -> None:
-        """As long as it would have lasted."""
+        """Moves the window's times by `by` seconds, so that it lasts as long as it would have."""
         times = {"created_at": self.record.created_at + by, "expires_at": self.record.expires_at + by}
         self.fields = {**self.fields, **times}
 
@@ -183,5 +183,5 @@ def plans_of(root: Root, without: Collection[str] = ()) -> list[WindowPlan]:
 
 
 def zone_of(root: Root) -> str:
-    """Of date-times without one."""
+    """The time zone of date-times that name none."""
     return node_of(root).config.timezone

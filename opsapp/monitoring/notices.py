@@ -118,7 +118,7 @@ class StatusNotices(Folder):
         return open_ones[offset:][:limit], len(open_ones)
 
     def add(self, notice: StatusNotice, now: float) -> None:
-        """And forget what is long over."""
+        """Add a notice, and forget what is long over."""
         self[earliest_id(now) + secrets.token_hex(4)] = notice
         self.open.insert(notice.id)
         self._settle(now)

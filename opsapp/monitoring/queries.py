@@ -61,7 +61,7 @@ class IncidentQuery(PageQuery):
 
     @property
     def chooses(self) -> bool:
-        """By what stands in an incident itself."""
+        """Whether the query chooses by what stands in an incident itself."""
         return any((self.owner, self.q, self.severity, self.kind, self.tag))
 
     def passes(self, name: str, owner: str | None, tags: tuple[str, ...], told: ToldTrouble | None) -> bool:

@@ -123,7 +123,7 @@ class Monitor(SealedFields, Record):
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """By name; none unless it is a plugin."""
+        """The metrics by name; none unless it is a plugin."""
         return {name: Metric(*metric) for name, metric in self._metrics.items()}
 
     def keep_metrics(self, metrics: Mapping[str, Metric]) -> None:
@@ -309,8 +309,8 @@ class Incidents(Folder):
         return ids[offset : offset + limit], self.counts[ALL if monitor_id is None else monitor_id] - len(aside)
 
     def forget(self, before: float, first: str, limit: int) -> str | None:
-        """Of a page from `first` on, those that were over before that time; the id to go on after, or None at the end.
-        One that cannot be read stays, for the doctor."""
+        """Delete, of a page from `first` on, incidents that were over before that time; the id to go on after, or None
+        at the end. One that cannot be read stays, for the doctor."""
         last = earliest_id(before)
         ids = list(islice(takewhile(lambda incident_id: incident_id < last, self.keys(first)), limit))
         for incident_id, incident in list(self.some_items(ids)):
@@ -328,8 +328,8 @@ class Incidents(Folder):
                 del self.by_monitor[monitor_id]
 
     def touching(self, start: float, end: float, *monitor_ids: str) -> Iterator[Incident]:
-        """Open at some time in [start, end), oldest first of each monitor. It has one at a time, so of those that began
-        before only the last can reach so far: the others, of years, are not read."""
+        """Incidents open at some time in [start, end), oldest first of each monitor. It has one at a time, so of those
+        that began before only the last can reach so far: the others, of years, are not read."""
         first, last, names = earliest_id(start), earliest_id(math.ceil(end)), dict[str, None]()
         for monitor_id in monitor_ids:
             ids = self.by_monitor.get(monitor_id)
@@ -345,7 +345,7 @@ class Incidents(Folder):
         return list(self.tree.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))[::-1]
 
     def count_begun(self, start: float, end: float, monitor_id: str) -> int:
-        """That began in [start, end); none is read."""
+        """How many incidents began in [start, end); none is read."""
         ids = self.by_monitor.get(monitor_id)
         return 0 if not ids else len(ids.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))
 

@@ -47,11 +47,11 @@ class IPageAddresses(Interface):
     """Utility: where people read more about a message."""
 
     def __call__(kind, ids):
-        """Of the page of a message of this kind with these ids; None where nobody has said at which address this
-        service is reached."""
+        """The address of the page of a message of this kind with these ids; None where nobody has said at which
+        address this service is reached."""
 
     def answering(token):
-        """Of the page that asks what the link with this token is for."""
+        """The address of the page that asks what the link with this token is for."""
 
 
 class Failure(NamedTuple):
@@ -114,5 +114,5 @@ class LinkedAct(Protocol):
     def done(
         self, root: Root, thing_id: str, by: Answerer, now: float, after_abort: AfterAbort
     ) -> Mapping[str, object]:
-        """As the API does it; what the audit record says of it. A Problem where it cannot be done: what that must leave
-        behind is given to `after_abort`."""
+        """Do it as the API does; what the audit record says of it. A Problem where it cannot be done: what that must
+        leave behind is given to `after_abort`."""

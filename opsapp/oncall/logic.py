@@ -51,7 +51,7 @@ def _candidates(schedule: ScheduleRecord, at: float) -> Iterator[tuple[str, tupl
 
 
 def turn_of(layer: LayerRecord, zone: str, at: float) -> int | None:
-    """From 0; None before the first."""
+    """The number of a layer's turn at a time, counted from 0; None before the first."""
     turn = (_day(at, zone) - date.fromisoformat(layer.start)).days // layer.length_days
     while handover(layer, zone, turn + 1) <= at:
         turn += 1

@@ -33,7 +33,7 @@ class NamedPlans(Folder):
     """Names are unique."""
 
     def records(self) -> list[Any]:
-        """By name."""
+        """The plans' records sorted by name."""
         return sorted((child.record for child in self.values()), key=by_name)
 
     def add(self, child: Any) -> None:
@@ -184,7 +184,7 @@ class Escalations(Folder):
         self.counts.add(ALL, status, by=by)
 
     def index(self) -> None:
-        """As far as they can be read."""
+        """Counts the escalations anew by status, as far as they can be read."""
         self.by_status, self.counts = OOTreeSet(), StoredCounts()
         for name, escalation in self.items():
             self._count(name, escalation.record.status, 1)

@@ -72,14 +72,14 @@ class Actions(Protocol):
         """`shown` of all that is stored and owned. May be left out where there are never thousands."""
 
     def create(self, node: Any, root: Root, entry: Any) -> str | MadeEntry:
-        """Its id; or Awaited."""
+        """Create the entry; its id, or Awaited."""
 
     def update(self, node: Any, root: Root, entry_id: str, entry: Any) -> None: ...
 
     def delete(self, node: Any, root: Root, entry_id: str) -> None: ...
 
     def settled(self, node: Any, root: Root, changes: Sequence[EntryChange]) -> Mapping[str, EntryMistake]:
-        """After all else of the document: what is wrong with those made or changed, by the key of the entry. May be
+        """What is wrong, after all else of the document, with entries made or changed, by the key of the entry. May be
         left out."""
 
 
@@ -111,7 +111,7 @@ class Kind(NamedTuple):
         return self.key if isinstance(self.key, str) else self.key[0]
 
     def record(self, fields: JsonObject) -> Any:
-        """Of the kind's schema, or of what the module calls `RECORD`."""
+        """The fields as a record of the kind's schema, or of what the module calls `RECORD`."""
         return made(getattr(self.actions, "RECORD", self.schema), fields)
 
     def shown(self, fields: JsonObject) -> JsonObject:

@@ -30,7 +30,7 @@ LACKING = "damaged.txt"  # beside the copies: what of them cannot be read
 
 
 def files_of(settings: Settings) -> list[Path]:
-    """History first; none when the store is elsewhere."""
+    """The store's files, history first; none when the store is elsewhere."""
     uris = [settings.get("zodbconn.uri.history", ""), settings.get("zodbconn.uri", "")]
     return [Path(uri[len(FILE) :].partition("?")[0]) for uri in uris if uri.startswith(FILE)]
 
@@ -101,7 +101,7 @@ def _copy(path: Path, target: Path) -> None:
 
 
 def whole_until(path: Path) -> int:
-    """Conflict when the file is no FileStorage."""
+    """The place where the last whole transaction ends; Conflict when the file is no FileStorage."""
     with path.open("rb") as file:
         if file.read(4) != packed_version:
             raise Conflict(f"{path.name} is not a store")

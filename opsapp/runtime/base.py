@@ -34,7 +34,7 @@ SHARED_THREADS = 4  # on a shared store some may wait in a commit for another no
 
 
 class HeldNumber:
-    """It goes with the thread, and its number is free again."""
+    """A number that goes with its thread, and is free again after it."""
 
     __slots__ = ("__weakref__", "number")
 
@@ -109,13 +109,13 @@ class NodeBase:
         return f"{self.name}:{self.boot}"
 
     def transact(self, fn: Callable[..., Any], *values: Any) -> Any:
-        """In a short transaction of its own; a plain answer."""
+        """Run `fn` in a short transaction of its own; a plain answer."""
         threads = ENGINE_THREADS if self.exclusive else SHARED_THREADS
         return self.lead_lane("transact", threads).run(self.store.transact, fn, values)
 
     def transact_at(self, at: int, fn: Callable[..., Any], *values: Any) -> Any:
-        """The tree at the end of the second `at`; read-only, a plain answer. Gone before the pack horizon or the last
-        schema step, Invalid in the future."""
+        """Run `fn` on the tree at the end of the second `at`; read-only, a plain answer. Gone before the pack horizon
+        or the last schema step, Invalid in the future."""
         if at > self.clock.now():
             raise Invalid({"as_of": "lies in the future"})
         return self.lane("transact", ENGINE_THREADS).run(self.store.transact_at, at, fn, values)
@@ -128,7 +128,8 @@ class NodeBase:
         return self.lane("looking", 1).run(self.store.db.lastTransaction)
 
     def state(self) -> object:
-        """Stands for the state of the store, to be compared. Where other processes commit too it is always another."""
+        """An object that stands for the state of the store, to be compared. Where other processes commit too it is
+        always another."""
         return self.store.committed if self.exclusive else object()
 
     def lane(self, name: str, size: int = 2) -> Lane:
@@ -146,11 +147,11 @@ class NodeBase:
         return lane
 
     def post(self, fn: Callable[..., Any], *values: Any) -> None:
-        """From any thread: run `fn` soon on the hub; without a hub, now."""
+        """Run `fn` soon on the hub, from any thread; without a hub, now."""
         self.hub.post(fn, *values)
 
     def spawn(self, fn: Callable[..., Any], *values: Any) -> None:
-        """From any thread: a supervised greenlet; without a hub, now."""
+        """Run `fn` in a supervised greenlet, from any thread; without a hub, now."""
         if self.hub.running:
             self.hub.post(self.supervisor.spawn, fn, *values)
         else:

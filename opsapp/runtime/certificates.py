@@ -40,8 +40,8 @@ class ClusterMember(NamedTuple):
 
 
 def make(place: Path, members: list[ClusterMember], *, renew: bool, now: datetime) -> list[str]:
-    """For members that have none, or for all that are named; their labels. The authority is made once and never again:
-    whoever has its certificates would be of another cluster."""
+    """Make certificates for members that have none, or for all that are named; their labels. The authority is made once
+    and never again: whoever has its certificates would be of another cluster."""
     authority = place / AUTHORITY
     if not (authority / CA).exists():
         key = ec.generate_private_key(ec.SECP256R1())

@@ -24,7 +24,7 @@ def prepare(node: NodeBase) -> None:
 
 
 def _make(root: Root) -> None:
-    """In the same transaction what is there is signed with it."""
+    """Make the key, and sign with it what is there in the same transaction."""
     registry = base_of(root).registry
     seal = registry[REGISTRY_KEY]
     if root.system.get(NAME) is None and seal.present is not None:
@@ -34,7 +34,7 @@ def _make(root: Root) -> None:
 
 
 def chain_key(root: Any) -> bytes:
-    """None where it cannot be opened: what is linked then fails `verify` later."""
+    """The key of the chains, None where it cannot be opened: what is linked then fails `verify` later."""
     node = base_of(root)
     sealed = root.system.get(NAME)
     if sealed is None:
@@ -55,7 +55,7 @@ def is_shut(root: Any) -> bool:
 
 
 def keyed_draw(key: bytes, what: str) -> float | None:
-    """Between 0 and 1, the same each time. None without the key: everybody could foresee it."""
+    """A number between 0 and 1, the same each time. None without the key: everybody could foresee it."""
     if not key:
         return None
     drawn = hmac.digest(key, what.encode(), "sha256")

@@ -83,7 +83,7 @@ class Moves(NamedTuple):
 
 
 def _move(root: Any, moves: Moves, leases: Any) -> None:
-    """All of a lease, with a mark beside it: after a kill nothing moves a second time."""
+    """Move all of a lease, with a mark beside it: after a kill nothing moves a second time."""
     for queue, by in moves.queues:
         queue.move(root, by)
     if moves.newest is None:
@@ -108,7 +108,7 @@ class ClockSteps:
         self._is_noted = True  # in the store, that what is due in it was moved
 
     def follow(self, moved: Callable[[float], object]) -> None:
-        """`moved(by)` on the hub, before anybody asks for the new time. It must not wait."""
+        """Call `moved(by)` on the hub, before anybody asks for the new time. It must not wait."""
         self._followers.append(moved)
 
     def carry(self, lease: str, move: Move, go_on: GoOn | None = None) -> None:
@@ -217,8 +217,8 @@ class ClockSteps:
         self._node.wake(WAKE)
 
     def is_far_ahead(self) -> bool:
-        """More than a day forward within the last day, and not back: everything would look old, and what is deleted
-        does not come back."""
+        """Whether the clock went more than a day forward within the last day, and not back: everything would look old,
+        and what is deleted does not come back."""
         since = self._node.clock.monotonic() - DAY_S
         return sum(step.by for step in self._seen if step.monotonic >= since) > DAY_S
 

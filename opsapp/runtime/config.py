@@ -23,7 +23,7 @@ class General:
 
 
 def by_class(sections: Iterable[Any]) -> dict[type, Any]:
-    """By each section's class and its bases, with the sections within it."""
+    """The sections by their classes and bases, with the sections within them."""
     section_of: dict[type, Any] = {}
     for section in sections:
         within = (getattr(section, field.name) for field in fields(section))

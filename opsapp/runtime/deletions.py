@@ -115,7 +115,7 @@ def end_all(root: Root, _anew: Reseal) -> None:
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds; the minute lasts as long."""
+    """Move the end of each deletion's minute, because the clock was set by so many seconds."""
     leases.check(root, LEASE)
     for deletion in deletions_of(root).values():
         deletion.until += by

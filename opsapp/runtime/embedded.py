@@ -180,7 +180,7 @@ def _length_before(file: IO[bytes], end: int) -> int:
 
 
 def cut_tail(path: Path) -> None:
-    """Conflict when the file is damaged before its last whole transaction ends."""
+    """Cut what is not whole off the end; Conflict when the file is damaged before its last whole transaction ends."""
     size = path.stat().st_size
     if size <= START:
         return
@@ -242,7 +242,7 @@ def said(stamp: TimeStamp) -> str:
 
 
 def _known_until(file: IO[bytes], path: Path) -> int:
-    """Where the last transaction begins that the file's index knows; the first without an index."""
+    """The place where the last transaction begins that the file's index knows; the first without an index."""
     position, size = indexed.known_length(path) or 0, os.fstat(file.fileno()).st_size
     if not START + TRANS_HDR_LEN + 8 <= position <= size:
         return START

@@ -74,7 +74,7 @@ def set_up(root: Root) -> None:
 
 
 def emit(root: Root, kind: str, data: JsonObject) -> None:
-    """In the transaction that makes it true. `data` is what clients of /api/stream get."""
+    """Emit an event in the transaction that makes it true. `data` is what clients of /api/stream get."""
     connection: Any = root._p_jar
     txn = connection.transaction_manager.get()
     try:
@@ -94,7 +94,7 @@ def told_in(txn: Any) -> Batch | None:
 
 
 def read_page(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:
-    """As `read_since`, at most so many batches of each writer. What was swept meanwhile is left out."""
+    """Read as `read_since`, at most so many batches of each writer. What was swept meanwhile is left out."""
     fresh: list[Event] = []
     after = dict(positions)
     for writer, tree in outbox_of(root).items():
@@ -133,7 +133,7 @@ def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]
 
 
 def latest(root: Root, most: int) -> Positions:
-    """From where a reader has the newest `most` batches of all writers together."""
+    """The positions from where a reader has the newest `most` batches of all writers together."""
     ends = {writer: (tree.minKey(), tree.maxKey()) for writer, tree in outbox_of(root).items() if tree}
     share = max(1, most // max(1, len(ends)))
     return {writer: max(first - 1, last - share) for writer, (first, last) in ends.items()}
@@ -174,7 +174,7 @@ def positions(root: Root) -> Positions:
 
 
 def sweep(root: Root, before: float) -> bool:
-    """A page of batches older than `before`; whether there may be more."""
+    """Delete a page of batches older than `before`; whether there may be more."""
     dropped = 0
     outbox = outbox_of(root)
     for tree in outbox.values():
@@ -204,8 +204,8 @@ def _made_at(batch: Batch) -> float | None:
 
 
 class Listener:
-    """Called with every event, in order. If it raises, the event and what follows are kept for the next steps and
-    nobody else waits; an event that fails each time is given up."""
+    """A listener is called with every event, in order. If it raises, the event and what follows are kept for the next
+    steps and nobody else waits; an event that fails each time is given up."""
 
     def __init__(self, fn: Callable[[Event], None]):
         self.fn = fn
@@ -273,7 +273,7 @@ class Tail:
         return began_at(root) >= self.read_at
 
     def _recall(self) -> bool:
-        """A page of what was told before the start, for readers who left off there. Nobody waits for it."""
+        """Read a page of what was told before the start, for readers who left off there. Nobody waits for it."""
         room = RING - len(self._ring)
         if not self._earlier or room <= 0:
             return False
@@ -299,8 +299,8 @@ class Tail:
         )
 
     def _hand_on(self, fresh: list[Event]) -> None:
-        """A few milliseconds and events at a time: thousands may listen. Who begins to listen in between has what is
-        fresh from the ring."""
+        """Hand the events on, a few milliseconds and events at a time: thousands may listen. Who begins to listen in
+        between has what is fresh from the ring."""
         began = time.monotonic()
         for first in range(0, max(1, len(fresh)), AT_ONCE):
             part = fresh[first : first + AT_ONCE]
@@ -355,5 +355,5 @@ def _with_text(events: list[Event]) -> list[Event]:
 
 
 def _packed(data: JsonObject) -> str:
-    """As text an event takes a quarter of the memory."""
+    """The event's data packed as text, which takes a quarter of the memory."""
     return json.dumps(data, separators=(",", ":"), default=str)

@@ -68,7 +68,7 @@ class GroupCommit(Generic[Value]):
                 self._waiting.popleft().outcome.set(StoreAway())
 
     def _let_others_come(self) -> None:
-        """Until nobody waits for the lane, or the group is full."""
+        """Wait until nobody waits for the lane, or the group is full."""
         lane = self._node.lane(self._lane, 1)
         for _ in range(self._most):
             if not lane.waiting() or len(self._waiting) >= self._most:
@@ -93,7 +93,8 @@ class GroupCommit(Generic[Value]):
                 call.outcome.set(outcome)
 
     def _outcomes(self, values: Sequence[Value]) -> Outcomes:
-        """In a thread. An unforeseen failure may be the fault of one value: then each has a transaction of its own."""
+        """The outcomes, computed in a thread. An unforeseen failure may be the fault of one value: then each has a
+        transaction of its own."""
         try:
             return list(self._node.transact(self._fn, values))
         except (Unavailable, TransientError):

@@ -29,7 +29,7 @@ LONG_S = 0.05  # of processor time
 
 
 def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:
-    """In a fresh context; exceptions are values, for a thread must outlive its tasks."""
+    """Call `fn` in a fresh context; exceptions are values, for a thread must outlive its tasks."""
     try:
         return True, contextvars.Context().run(fn, *values)
     except BaseException as problem:  # noqa: BLE001 - handed to the caller, who raises it
@@ -98,10 +98,10 @@ class Lane:
 
 
 class LeadLane(Lane):
-    """For short work that is mostly Python. One thread leads and does all of it while it progresses: two threads that
-    take the interpreter from each other cost a third of the requests a second. The others help while the leader waits
-    for a disk or a server, or is long at one task; not while it waits for a processor or the interpreter, for they
-    would make that wait longer."""
+    """A lane for short work that is mostly Python. One thread leads and does all of it while it progresses: two threads
+    that take the interpreter from each other cost a third of the requests a second. The others help while the leader
+    waits for a disk or a server, or is long at one task; not while it waits for a processor or the interpreter, for
+    they would make that wait longer."""
 
     def __init__(self, hub: Hub, name: str, size: int):
         super().__init__(hub, name, size)
@@ -153,7 +153,7 @@ class LeadLane(Lane):
         self._hub.answer(waiter, _captured(fn, values))
 
     def _look(self, progress: Progress) -> None:
-        """On the hub, every few milliseconds while there is work."""
+        """Look at the progress on the hub, every few milliseconds while there is work."""
         if not self._tasks.qsize():
             self._held_up = False
             self._timer.stop()

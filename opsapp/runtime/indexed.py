@@ -22,7 +22,7 @@ WORTH_BYTES = 32 << 20  # a tenth of a second to read
 
 
 def known_length(path: Path) -> int | None:
-    """None without an index, or with one that is of no use."""
+    """The length that the index knows; None without an index, or with one that is of no use."""
     try:
         with _index_of(path).open("rb") as index:
             return int(pickle.load(index))  # its first part says how far it goes
@@ -51,7 +51,7 @@ def forget_stale(path: Path) -> None:
 
 
 def drop_old(path: Path) -> None:
-    """Once the packed file is in its place, and no index of the old one is there."""
+    """Drop the old file once the packed one is in its place, and no index of the old one is there."""
     if path.exists():
         forget_stale(path)
         _old_of(path).unlink(missing_ok=True)
@@ -84,7 +84,7 @@ def start(node: NodeBase) -> None:
 
 
 def save_grown(storages: list[Any], written: dict[str, int], worth: int = WORTH_BYTES) -> bool:
-    """Of each file that is so much larger (or smaller, after a pack) than when its index was written last."""
+    """Write the index of each file that is so much larger (or smaller, after a pack) than when it was written last."""
     for storage in storages:
         name, size = storage.getName(), storage.getSize()
         if abs(size - written.get(name, 0)) >= worth:

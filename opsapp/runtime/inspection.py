@@ -38,7 +38,7 @@ class ObjectRecord(NamedTuple):
 
 
 def damaged(path: Path) -> list[str]:
-    """By the name under which it is kept: why it cannot be read."""
+    """The objects that cannot be read, by the name under which each is kept, and why."""
     storage = read_only_file(path)
     try:
         broken = _broken(storage)
@@ -122,7 +122,7 @@ def _class_of(module: str, name: str) -> Any:
 
 
 def _of(reference: Any) -> tuple[bytes | None, Any]:
-    """No id for a reference into another database, or a weak one."""
+    """The id and class of a reference; no id for one into another database, or a weak one."""
     if isinstance(reference, tuple):
         return reference[0], reference[1]
     if isinstance(reference, list):

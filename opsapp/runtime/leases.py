@@ -97,7 +97,7 @@ def _is_readable(item: Persistent) -> bool:
 
 
 def release(root: Root, owner: str, names: Collection[str] | None = None) -> None:
-    """These or all; the others hear of it at once."""
+    """Give back these leases or all; the others hear of it at once."""
     for name, lease in leases_of(root).items():
         if _is_readable(lease) and lease.owner == owner and (names is None or name in names):
             lease.owner = ""
@@ -137,7 +137,8 @@ class LeaseKeeper:
         self._uses.append((name, under_way))
 
     def holds(self, name: str) -> bool:
-        """Renewed recently enough that nobody can have taken it, and not about to be given back."""
+        """Whether the lease was renewed recently enough that nobody can have taken it, and is not about to be given
+        back."""
         return (
             not self._leaving and name in self.held and self.node.clock.monotonic() - self.renewed_at < LEASE_S * 0.75
         )
@@ -199,8 +200,8 @@ class LeaseKeeper:
         self.node.supervisor.add("leases", self.step, every=LEASE_S / 4, wake=(CLUSTER,))
 
     def leave(self) -> None:
-        """On the hub, at the beginning of a stop: no work under a lease begins any more, and each lease is given back
-        once it is idle. The node's goodbye gives back the rest."""
+        """Give back each lease once it is idle, on the hub at the beginning of a stop: no work under a lease begins any
+        more. The node's goodbye gives back the rest."""
         self._leaving = True
         while self.held:
             busy = {name for name, under_way in self._uses if under_way()}

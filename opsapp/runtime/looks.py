@@ -40,7 +40,8 @@ class QueueLook:
         self._quiet_in = state
 
     def is_still(self) -> bool:
-        """From memory alone. Not where the clock was put back: what is due was judged by a later time."""
+        """Whether nothing has changed, from memory alone. Not where the clock was put back: what is due was judged by a
+        later time."""
         return self._still_in is self._node.state() and 0 <= self._node.clock.now() - self._still_at < AHEAD_S
 
 

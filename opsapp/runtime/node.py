@@ -38,7 +38,8 @@ class Node(NodeBase):
         self._leaving = False
 
     def start_hub(self) -> None:
-        """On the thread that will serve: calls from it hop from now on; the engines run if this node has the role."""
+        """Start the hub on the thread that will serve: calls from it hop from now on; the engines run if this node has
+        the role."""
         self.hub.enter()
         self.clock_steps.start()
         self.events.start()
@@ -63,13 +64,13 @@ class Node(NodeBase):
             self.wake(leases.CLUSTER)
 
     def _freshen(self) -> bool:
-        """Idle connections let go of what they hold, and the process of what was freed."""
+        """Make idle connections let go of what they hold, and the process of what was freed."""
         self.store.freshen()
         memory.trim()
         return False
 
     def at_stop(self, begin: Callable[[], None], finish: Callable[[], None]) -> None:
-        """For what runs outside of the process, both on the hub: `begin()` at the order to stop, returns at once;
+        """Register what runs outside of the process, both on the hub: `begin()` at the order to stop, returns at once;
         `finish()` after the last answers, may wait a few seconds."""
         self._endings.append((begin, finish))
 
@@ -118,7 +119,7 @@ class Node(NodeBase):
                 log.warning("not written at the stop: %s", problem)
 
     def _say_goodbye(self) -> None:
-        """If the store is away, the leases expire by themselves."""
+        """Say goodbye to the store; if it is away, the leases expire by themselves."""
         try:
             self.transact(leases.release, self.owner)
             self.transact(nodes.leave, self.name, self.boot)

@@ -150,7 +150,7 @@ class Nodes:
         return tuple(sorted(own | self._others(role, DEAD_AFTER_S)))
 
     def working(self, role: str) -> tuple[str, ...]:
-        """Among whom new work is shared: heard of a moment ago, and not told to stop."""
+        """The nodes among whom new work is shared: heard of a moment ago, and not told to stop."""
         own = {self.node.name} if role in self.node.roles and not self.leaving else set()
         there = {name for name in self._others(role, QUIET_AFTER_S) if not self._known[name].leaving}
         return tuple(sorted(own | there))
@@ -168,8 +168,8 @@ class Nodes:
         }
 
     def owners(self, root: Root) -> set[str]:
-        """ "name:boot" of each node whose claims stand. The caller's transaction says which there are: claims of a node
-        that came since our last look must not be called abandoned."""
+        """The "name:boot" of each node whose claims stand. The caller's transaction says which there are: claims of a
+        node that came since our last look must not be called abandoned."""
         if self.node.exclusive:
             return {self.node.owner}
         there = {f"{name}:{heard.boot}" for name, heard in beats(root).items() if not self._is_dead(name, heard)}

@@ -79,7 +79,7 @@ CLUSTER = Caller("node", "cluster")  # a node, on nobody's behalf
 
 
 class Vouched(NamedTuple):
-    """Of a genuine header: who asks, and the digest that the body must have."""
+    """The facts of a genuine header: who asks, and the digest that the body must have."""
 
     caller: Caller
     digest: str
@@ -98,7 +98,7 @@ class ClockDifference(NamedTuple):
 
 
 class Nonces:
-    """Accepted lately: each for one request of one connection."""
+    """The nonces accepted lately: each for one request of one connection."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -164,7 +164,7 @@ def vouched(node: Node, method: str, target: str, value: str, request_id: str) -
 
 
 def clocks_apart(node: Node) -> str | None:
-    """For health: another node's requests were refused lately because of its clock, or ours."""
+    """What health says when another node's requests were refused lately because of its clock, or ours."""
     seen: ClockDifference | None = node.registry.get(APART)
     if seen is None or node.clock.monotonic() - seen.monotonic > SHOWN_S:
         return None
@@ -172,7 +172,8 @@ def clocks_apart(node: Node) -> str | None:
 
 
 def _connected(node: Node, address: SplitResult) -> Any:
-    """For https: the server shows a certificate of the cluster's authority (`opsapp.tls`) and asks for ours."""
+    """A connection to the node; for https the server shows a certificate of the cluster's authority (`opsapp.tls`) and
+    asks for ours."""
     here = node.hub.is_here()
     make: Any = gevent.socket if here else socket
     if address.scheme != "https":

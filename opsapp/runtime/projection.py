@@ -79,7 +79,7 @@ class Projection(ABC, Generic[Item]):
 
     @abstractmethod
     def apply(self, items: Mapping[str, Item | None]) -> None:
-        """None: the item is gone. Must not ask the store."""
+        """Take in these items, where None means that the item is gone. Must not ask the store."""
 
     def name_of(self, item_id: str) -> str:
         return ""
@@ -148,7 +148,7 @@ class Projection(ABC, Generic[Item]):
         return items, damaged
 
     def _take(self, root: Root, items: dict[str, Item | None]) -> None:
-        """But for what was put after this transaction began: it sees something older."""
+        """Take these items but for what was put after this transaction began: it sees something older."""
         began = began_at(root)
         with self._taking:
             self._put_at = {item_id: at for item_id, at in self._put_at.items() if at >= began}

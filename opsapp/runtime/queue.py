@@ -50,14 +50,14 @@ class Agenda:
             self.rows.remove((at, *item))
 
     def until(self, now: float) -> Iterator[tuple[Any, ...]]:
-        """Read as it is asked for; nothing that is due later is read."""
+        """The rows due until `now`, read as they are asked for; nothing that is due later is read."""
         return iter(self.rows.keys(None, (now, LAST)))
 
     def due(self, now: float, most: int = PAGE) -> list[tuple[Any, ...]]:
         return list(islice(self.until(now), max(0, most)))
 
     def take(self, now: float, most: int = PAGE) -> list[tuple[Any, ...]]:
-        """The same, taken out."""
+        """Take out what is due, as `due` lists it."""
         due = self.due(now, most)
         for row in due:
             self.rows.remove(row)
@@ -83,7 +83,7 @@ class Claims:
         self.owners.pop(item, None)
 
     def of(self, owner: str) -> list[str]:
-        """Also what it claimed and did not hear of, because the answer was lost."""
+        """The ids that this owner claimed, also where it did not hear of it, because the answer was lost."""
         return [item for item, holder in self.owners.items() if holder == owner]
 
     def abandoned(self, alive: Collection[str]) -> list[str]:
@@ -116,7 +116,7 @@ class Inbox:
         tree[tree.maxKey() + 1 if tree else 1] = row
 
     def take(self, most: int) -> list[Any]:
-        """In the order of each writer. They are the caller's, in its transaction."""
+        """Take rows in the order of each writer. They are the caller's, in its transaction."""
         rows: list[Any] = []
         for writer, tree in self.trees.items():
             keys = list(islice(tree.keys(self.taken.get(writer, 0), excludemin=True), most - len(rows)))

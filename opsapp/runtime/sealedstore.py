@@ -38,7 +38,7 @@ def set_up(root: Root) -> None:
 
 
 def seal_stored(node: NodeBase) -> int:
-    """What was stored before its class named these fields; how many records. Once for each field."""
+    """Seal what was stored before its class named these fields, once for each field; how many records."""
     declared = tuple(sorted(f"{_dotted(cls)}.{name}" for cls in CLASSES for name in cls.sealed_fields))
     done = node.transact(lambda root: root.system[DONE])
     new = set(declared) - set(done)
@@ -95,13 +95,14 @@ def _reseal_values(root: Root, rooms: list[Callable[[Root, Reseal], None]], seal
 
 
 def _go_by(root: Root, name: str, own: str) -> bool:
-    """From now on; whether other nodes may be running."""
+    """Make the store go by this key from now on; whether other nodes may be running."""
     root.system[CHECK] = name
     return any(known != own for known in node_records_of(root))
 
 
 def _store_again(node: NodeBase, classes: tuple[type, ...]) -> int:
-    """Those that have a hidden part, so that it is sealed with the present key; how many there are."""
+    """Store again the records that have a hidden part, so that it is sealed with the present key; how many there
+    are."""
     count, lot = 0, list[bytes]()
     for oid in _of_class(node.store.db.storage, classes):
         lot.append(oid)
@@ -112,8 +113,8 @@ def _store_again(node: NodeBase, classes: tuple[type, ...]) -> int:
 
 
 def _of_class(storage: Any, classes: tuple[type, ...]) -> Iterator[bytes]:
-    """Ids of current records. A storage in memory is new at each start; any other that cannot be gone through is
-    refused: what it holds would keep the old key, or no seal."""
+    """The ids of current records of these classes. A storage in memory is new at each start; any other that cannot be
+    gone through is refused: what it holds would keep the old key, or no seal."""
     if isinstance(storage, MappingStorage):
         return
     if not hasattr(storage, "record_iternext"):

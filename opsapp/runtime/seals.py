@@ -62,7 +62,7 @@ class Seal:
         return self.present in self._keys
 
     def knows(self, name: str) -> bool:
-        """If need be in the file as it is now."""
+        """Whether the key is known, if need be from the file as it is now."""
         if name not in self._keys:
             self.look_again()
         return name in self._keys
@@ -97,7 +97,7 @@ class Seal:
         return _derived(self._key(self.present), purpose)
 
     def all_derived(self, purpose: str) -> list[bytes]:
-        """Of every key: while one takes the place of another, nodes have both."""
+        """The keys derived of every key: while one takes the place of another, nodes have both."""
         return [_derived(key, purpose) for key in self._keys.values()]
 
     def open(self, sealed: str, purpose: str) -> str:
@@ -129,7 +129,7 @@ def no_key() -> Unavailable:
 
 
 def seal_of(root: Any) -> Seal:
-    """Of the node in whose transaction this is; `root` may be any stored object.
+    """The seal of the node in whose transaction this is; `root` may be any stored object.
 
     It seals with the key that the store goes by. If another key takes its place meanwhile, the transaction meets a
     conflict, so nothing is sealed with a key that is about to go.
@@ -150,7 +150,7 @@ def opener_of(item: Any) -> Seal:
 
 
 def key_file(settings: Settings) -> Path | None:
-    """Said by the environment, else beside the data; None for a store elsewhere."""
+    """The master key's file as the environment says, else beside the data; None for a store elsewhere."""
     return Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else file_beside(settings)
 
 

@@ -45,7 +45,7 @@ def start(node: NodeBase) -> None:
 
 
 def flush(node: NodeBase) -> bool:
-    """What was observed since the last second; at once again while there is a backlog."""
+    """Store what was observed since the last second; at once again while there is a backlog."""
     journal = node.series.journal
     if not journal.waiting:
         return False
@@ -55,14 +55,14 @@ def flush(node: NodeBase) -> bool:
 
 
 def follow(node: NodeBase) -> bool:
-    """What any node committed: the journal's tail, and the latest values."""
+    """Read what any node committed: the journal's tail, and the latest values."""
     node.transact(node.series.catch_up)
     node.series.tell()
     return False
 
 
 def prepare(node: NodeBase) -> bool:
-    """What lists and reports ask for: once an hour that takes a second, and nobody shall wait for it."""
+    """Prepare what lists and reports ask for: once an hour that takes a second, and nobody shall wait for it."""
     if node.series.recent.is_asked:
         node.lane("series-sums", 1).run(node.transact, node.series.prepare, now_ms(node))
     return False

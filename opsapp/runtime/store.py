@@ -125,8 +125,8 @@ def give_up_soon_when_away(db: Any) -> None:
 
 
 class Manager(transaction.TransactionManager):
-    """Explicit. abort() without a transaction is a no-op, because a closing database aborts its connections. A
-    transaction without changes commits without waiting for a turn, and on a full disk too."""
+    """An explicit transaction manager. abort() without a transaction is a no-op, because a closing database aborts its
+    connections. A transaction without changes commits without waiting for a turn, and on a full disk too."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(explicit=True)
@@ -199,8 +199,8 @@ def began_at(root: Root) -> float:
 
 
 class StoreConnection:
-    """With a transaction manager of its own. It stays open between transactions: opening and closing one costs as much
-    as a small view. Each transaction begins by taking in what others have committed."""
+    """A connection with a transaction manager of its own. It stays open between transactions: opening and closing one
+    costs as much as a small view. Each transaction begins by taking in what others have committed."""
 
     __slots__ = ("connection", "manager", "used")
 
@@ -265,7 +265,8 @@ class Store:
         return place
 
     def give_back(self, place: StoreConnection) -> None:
-        """Not used again where its transaction did not end, or its database was closed."""
+        """Give back a connection, which is not used again where its transaction did not end, or its database was
+        closed."""
         if place.connection.opened is not None and not place.manager.under_way():
             self._free.append(place)
             return
@@ -290,7 +291,7 @@ class Store:
                 self._free.insert(0, place)  # from the top down, so they keep their order
 
     def transact(self, fn: Callable[..., Any], values: tuple[Any, ...], root_from: Any = root_of) -> Any:
-        """A plain answer. A conflict runs it again, nothing else does."""
+        """Run `fn` in a transaction; a plain answer. A conflict runs it again, nothing else does."""
         for attempt in range(ATTEMPTS):
             self.check_connected()
             try:
@@ -321,7 +322,7 @@ class Store:
             self.give_back(place)
 
     def transact_at(self, at: int, fn: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-        """The tree at the end of that second; Gone where that is not kept."""
+        """Run `fn` on the tree at the end of that second; Gone where that is not kept."""
         if at + 1 <= self.transact(past.readable_since, ()):
             raise past.gone()
         return past.read_at(self.db, at, fn, values)

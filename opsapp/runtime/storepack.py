@@ -103,14 +103,14 @@ def _note(root: Root, done: LastPack) -> None:
 
 
 def is_due(done: LastPack | None, size: int, now: float, settings: PackSettings) -> bool:
-    """The files have grown enough since the last pack, or it was long ago."""
+    """Whether the files have grown enough since the last pack, or it was long ago."""
     if done is None or not 0 <= now - done.at < settings.latest_days * DAY_S:
         return True  # never, long ago, or by a clock that was ahead
     return size >= max(settings.growth * sum(done.sizes.values()), settings.least_mb << 20)
 
 
 class Packer:
-    """Whenever a pack is due, at an hour of the day at which it disturbs least."""
+    """Packs whenever a pack is due, at an hour of the day at which it disturbs least."""
 
     def __init__(self, node: NodeBase):
         self.node = node

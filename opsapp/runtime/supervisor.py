@@ -108,7 +108,7 @@ class Worker:
             timer.close()
 
     def pulse(self, now: float) -> None:
-        """If it is due, to the nearest pulse; unless there is nothing for it."""
+        """Work if it is due, to the nearest pulse; unless there is nothing for it."""
         if now < self._due - PULSE_S / 2:
             return
         if self._look is not None and self._may_work() and self._look.is_still():
@@ -118,7 +118,7 @@ class Worker:
             self.event.set()
 
     def _work(self) -> float:
-        """Until there is no more work; answer how long to wait then."""
+        """Work until there is no more work; answer how long to wait then."""
         if not self._may_work():
             self.last_step = None  # another node does it: what this one did last says nothing about being late
             return min(self.every, 0.5)
@@ -236,7 +236,7 @@ class Supervisor:
             log.exception("greenlet failed: %r", fn)
 
     def wake(self, name: str) -> None:
-        """On the hub: every worker that waits on this name looks at once."""
+        """Wake every worker that waits on this name, on the hub: it looks at once."""
         for worker in self._woken.get(name, ()):
             worker.event.set()
 

@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def used(self) -> float:
-        """When it was looked at last; the same clock as the worker's `time.thread_time()`."""
+        """The thread's time when it was looked at last; the same clock as the worker's `time.thread_time()`."""
         return self._seen[1].used
 
     def is_held_up(self) -> bool:

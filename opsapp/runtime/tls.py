@@ -24,8 +24,8 @@ ASK_S = 5.0
 
 
 def client_context(directory: Path | None, kind: Any = ssl.SSLContext) -> Any:
-    """For who connects; without a directory, as the machine trusts. `kind`: gevent's, where a greenlet uses it. A
-    renewed certificate counts from the next call on."""
+    """A context for who connects; without a directory, as the machine trusts. `kind`: gevent's, where a greenlet uses
+    it. A renewed certificate counts from the next call on."""
     try:
         stamp = (directory / CERT).stat().st_mtime_ns if directory is not None else 0
     except OSError as problem:

@@ -43,7 +43,7 @@ TELL_S = 10.0
 
 
 class UpgradeBegun(NamedTuple):
-    """To which version, and where the store as it was before has been kept."""
+    """The version of an upgrade that began, and where the store as it was before has been kept."""
 
     version: str
     copy: str
@@ -87,7 +87,7 @@ def refuse_apart(node: Node, files: list[Path]) -> None:
 
 
 def refused(apart: StepsApart, files: list[Path]) -> str | None:
-    """In words, with the copy that was made before; None when it may."""
+    """Why the upgrade is refused, with the copy that was made before; None when it is not."""
     refusal = evolve.refusal(apart)
     if refusal is None or apart.lacks:
         return refusal
@@ -97,8 +97,8 @@ def refused(apart: StepsApart, files: list[Path]) -> str | None:
 
 
 def steps_of_file(path: Path, steps: list[EvolveStep]) -> StepsApart:
-    """Of a store's main file, read only, beside a server too. Conflict where the time of a change in it cannot be
-    right."""
+    """The steps of a store's main file, read only, beside a server too. Conflict where the time of a change in it
+    cannot be right."""
     if not embedded.is_store(path):
         return StepsApart()
     with path.open("rb") as file:
@@ -183,7 +183,7 @@ def _end(top: Any, _steps: list[EvolveStep]) -> None:
 def _keep_as_it_was(
     node: Node, missing: list[EvolveStep], begun: UpgradeBegun | None, files: list[Path], copy: bool
 ) -> None:
-    """Once for each upgrade: one that broke off goes on, and its first copy counts."""
+    """Keep a copy once for each upgrade: one that broke off goes on, and its first copy counts."""
     if begun is not None and begun.version == VERSION:
         log.warning("the upgrade to %s goes on; the store as it was before: %s", VERSION, begun.copy or "not kept here")
         return
@@ -224,7 +224,8 @@ def _copy(files: list[Path]) -> Path:
 
 
 def _time_in_name() -> str:
-    """To the millisecond: copies are told apart and ordered by it, and two upgrades may begin within a second."""
+    """The time to the millisecond: copies are told apart and ordered by it, and two upgrades may begin within a
+    second."""
     return datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
 
 

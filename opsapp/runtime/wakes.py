@@ -18,8 +18,8 @@ def wake_after_commit(root: Root, *names: str) -> None:
 
 
 def after_commit(root: Root, fn: Callable[..., Any], *values: Any) -> None:
-    """Once the present transaction is committed, in its thread. For memory and wake-ups only: what must not be lost is
-    a row of a queue."""
+    """Call `fn` once the present transaction is committed, in its thread. For memory and wake-ups only: what must not
+    be lost is a row of a queue."""
     connection: Any = root._p_jar
     store = base_of(root).store
 

@@ -42,7 +42,7 @@ def decode_values(data: bytes) -> list:
 
 
 def encode_batch(observations: list, latest: int = LATEST) -> bytes:
-    """In the order they came, none after `latest`."""
+    """Encodes observations in the order they came, none after `latest`."""
     writer = Writer()
     writer.number(len(observations))
     if observations:
@@ -64,7 +64,7 @@ def decode_batch(data: bytes) -> list:
 
 
 def _check(columns: tuple, latest: int) -> None:
-    """At C speed. Raises TypeError, ValueError or OverflowError."""
+    """Checks the columns' ranges at C speed; raises TypeError, ValueError or OverflowError."""
     numbers, times, values, statuses, holds = columns
     for code, column in zip("IQBI", (numbers, times, statuses, holds), strict=True):
         array(code, column)

@@ -47,7 +47,7 @@ class Writer:
             self.body += _planes(array(WIDTHS[width], [value - low for value in column]), width)
 
     def deltas(self, column: Sequence) -> None:
-        """Of regular steps: times."""
+        """Writes a column of nearly regular steps, such as times, by their differences."""
         if not column:
             return
         self.number(column[0])
@@ -80,7 +80,7 @@ class Writer:
 
 
 class ColumnReader:
-    """In the order in which a Writer wrote."""
+    """Reads columns in the order in which a Writer wrote them."""
 
     def __init__(self, data: bytes, *kinds: int):
         if len(data) < 5 or data[0] & ~DEFLATED not in kinds:
@@ -164,7 +164,7 @@ def _width(span: int) -> int:
 
 
 def _scaled(values: Sequence, factor: int):
-    """As integers times 1/factor, or None where that would lose anything."""
+    """The values as integers times 1/factor, or None where that would lose anything."""
     try:
         if round(values[0] * factor) / factor != values[0]:
             return None  # the first one tells nearly always

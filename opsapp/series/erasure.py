@@ -26,7 +26,7 @@ def set_up(root) -> None:
 
 
 def forget(root, numbers: Iterable[int], now: int) -> None:
-    """In the transaction that removes their owner."""
+    """Marks series as forgotten, in the transaction that removes their owner."""
     for number in numbers:
         root.system[KEY][number] = (now, 0)
 

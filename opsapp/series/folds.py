@@ -124,7 +124,7 @@ def _lasting(history: History, at: int, gone: frozenset[int]) -> dict[int, Row]:
 
 
 def summary_before(history: History, at: int) -> Blob | None:
-    """Of the hour that ends at `at`, or of the sealed day."""
+    """The summary of the hour that ends at `at`, or of the sealed day that does."""
     day = history.find_day(at - HOUR)
     if day is None or (day.sealed and at != day.end):
         return None
@@ -138,7 +138,7 @@ def tidy(rows: Iterable[Row]) -> list[Row]:
 
 
 def read(decode, data: bytes, **how) -> list:
-    """Of corrupt bytes nothing, and the log says so: a read never dies of them."""
+    """Decodes data; of corrupt bytes it returns nothing and logs an error, so that a read never dies of them."""
     try:
         return decode(data, **how)
     except Corrupt as error:
@@ -155,7 +155,7 @@ def _sort_into(spans: dict, observations: list, oldest: int, gone: frozenset[int
 
 
 def _due_hour(history: History, now: int) -> Hour | None:
-    """At the horizon when it is over; else an older one with late rows."""
+    """The hour to fold now: the one at the horizon when it is over, else an older one with late rows."""
     if not history.days:
         return None
     if not history.horizon:
@@ -172,7 +172,7 @@ def _due_hour(history: History, now: int) -> Hour | None:
 
 
 def _next_hour(history: History, now: int) -> int:
-    """With rows, or the current one."""
+    """The start of the next hour with rows, or of the current hour."""
     starts = (start for day in history.days.values(history.horizon // DAY) for start in day.hours)
     return min((start for start in starts if start > history.horizon), default=now - now % HOUR)
 

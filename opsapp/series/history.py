@@ -20,7 +20,7 @@ SHARD = 64
 
 
 class Blob(Persistent):
-    """Of a shard {series number: chunk}, of a summary the whole."""
+    """Holds the data of a shard as {series number: chunk}, or of a summary as a whole."""
 
     def __init__(self, data):
         self.data = data
@@ -43,7 +43,7 @@ class Shelf(Persistent):
 
 
 class Span(Persistent):
-    """From `start` (ms)."""
+    """A stretch of history that begins at `start` (ms)."""
 
     length = HOUR
     summary: Blob | None = None
@@ -124,8 +124,8 @@ class History(Persistent):
 
 
 def history_root(root):
-    """From any persistent object, in the same transaction. A node with one store for everything keeps history beside
-    the tree."""
+    """Returns the root of history from any persistent object, in the same transaction. A node with one store for
+    everything keeps history beside the tree."""
     connection = root._p_jar
     if "history" not in connection.db().databases:
         return connection.root()

@@ -11,7 +11,7 @@ from opsapp.series.rollup import Rollup
 
 
 class Strip:
-    """From `since` (ms) on, up to `most` checks."""
+    """Keeps the states of up to `most` checks from `since` (ms) on."""
 
     __slots__ = ("_last", "_states", "_times", "most", "since")
 
@@ -30,7 +30,7 @@ class Strip:
         return True
 
     def states(self, since: int, end: int, most: int) -> Sequence[int] | None:
-        """Of the last `most` checks in [since, end). None: more than is kept."""
+        """The states of the last `most` checks in [since, end); None where that is more than is kept."""
         last = self._last
         if since < self.since or most > self.most or (last is not None and last.time >= end):
             return None
@@ -49,7 +49,7 @@ class Strip:
 
 
 class MeanLine:
-    """Of whole sums: the rounding of shorter buckets is not in it."""
+    """Makes the means of buckets from whole sums, so that the rounding of shorter buckets is not in them."""
 
     __slots__ = ("_first", "_last", "_sums", "_valued", "count", "width")
 

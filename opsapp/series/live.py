@@ -148,8 +148,8 @@ class Live:
         return new
 
     def replay(self, observations: Iterable[tuple]) -> None:
-        """From the journal. One with a state is a check, and shows as `status` and `last_check`. A time to come is now:
-        that clock was ahead."""
+        """Shows observations from the journal in the live view. One with a state is a check, and shows as `status` and
+        `last_check`. A time to come counts as now: that clock was ahead."""
         latest = self._now() * 1000
         for number, said, value, status, _ in observations:
             time = int(latest) if said > latest else said

@@ -19,7 +19,7 @@ FOREVER = 0xFFFFFFFF  # a hold without end: paused monitors, windows
 
 
 class Row(NamedTuple):
-    """Within its series."""
+    """One observation within its series."""
 
     time: int
     value: float | None

@@ -23,7 +23,7 @@ def reserve(root, count: int) -> int:
 
 
 class Numbers:
-    """In blocks, so that nobody meets a hot counter. A number that is not used is lost."""
+    """Hands out series numbers from blocks, so that nobody meets a hot counter. A number that is not used is lost."""
 
     def __init__(self, transact: Callable, block: int = 64):
         self._transact = transact
@@ -32,7 +32,7 @@ class Numbers:
         self._lock = threading.Lock()
 
     def take(self, count: int = 1) -> list[int]:
-        """In a native thread: it may need a transaction."""
+        """Takes `count` numbers; call it in a native thread, because it may need a transaction."""
         with self._lock:
             if len(self._stock) < count:
                 size = max(self._block, count)
@@ -74,7 +74,7 @@ class Series:
         return self.recent.late(settled)
 
     def tell(self) -> None:
-        """On the hub: into the live view."""
+        """Brings what is new into the live view; runs on the hub."""
         self.live.replay(self.recent.news())
         for number in self.live.newly_bound():
             row = self.recent.last(number)

@@ -23,7 +23,7 @@ FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold
 
 
 class HistoryReader:
-    """As the snapshot behind `mapping` (a history root) has it."""
+    """Reads series as the snapshot behind `mapping` (a history root) has them."""
 
     def __init__(self, mapping, recent: Recent):
         self._seen = recent.catch_up(mapping)
@@ -34,7 +34,7 @@ class HistoryReader:
         self._made: dict[int, SeriesTail] = {}  # what was made here, of which no more may be kept
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
-        """In [start, end)."""
+        """The rows of a series in [start, end)."""
         rows = self._recent.rows(number, start, end)
         for day in self._history.days_between(start, end):
             for span in (day, *_hours(day, start, end)):
@@ -79,8 +79,8 @@ class HistoryReader:
         return merge(rollups, width)
 
     def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Total]:
-        """Of series that were seen. `start` is rounded down to the hour; `end`: now, or a full hour. Without
-        `percentiles`, which cost more than all the rest, the p95 may be None."""
+        """Returns the totals of those series that were seen. `start` is rounded down to the hour; `end`: now, or a full
+        hour. Without `percentiles`, which cost more than all the rest, the p95 may be None."""
         wanted, start = set(numbers), start - start % HOUR
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
@@ -138,7 +138,7 @@ class HistoryReader:
         return self._recent.hours((start, _last(spans, end), _versions(spans)), lambda: _by_hours(spans, start, end))
 
     def prepare(self, end: int) -> None:
-        """As soon as other hours are merged: who asks next need not wait."""
+        """Makes the usual sums as soon as other hours are merged, so that who asks next need not wait."""
         versions = (end // HOUR, _versions(list(self._merged(end - DAY, end))))
         for window in self._recent.to_prepare(versions, end):
             self._carried(self._history.horizon)
@@ -167,7 +167,7 @@ class HistoryReader:
         return self._recent.carry(self._history, at)
 
     def last_states(self, number: int, start: int, end: int, most: int) -> Sequence[int]:
-        """Of the last `most` checks in [start, end)."""
+        """The states of the last `most` checks in [start, end)."""
         states = self._running.strips.read(number, lambda strip: strip.states(start, end, most))
         if states is None:
             rows = self.rows(number, start, LATEST)
@@ -212,7 +212,7 @@ class HistoryReader:
         return self._recent.sealed(day, number, load)
 
     def _merged(self, start: int, end: int) -> Iterator[Span]:
-        """In order."""
+        """Yields sealed days and merged hours in the order of time."""
         for day in self._history.days_between(start, end):
             if day.sealed:
                 yield day
@@ -241,7 +241,7 @@ def _hours(day: Day, start: int, end: int) -> list[Span]:
 
 
 def _valued(columns: list, start: int, end: int) -> list:
-    """Of that time, with a value."""
+    """The times and values of the columns that lie in [start, end) and have a value."""
     kept = [(time, value) for time, value in zip(*columns, strict=True) if value is not None and start <= time < end]
     return [[time for time, _ in kept], [value for _, value in kept]]
 

@@ -113,7 +113,7 @@ class Recent:
         self.running = Running()
 
     def catch_up(self, mapping) -> SeenChanges:
-        """And drop what is folded."""
+        """Reads the batches that are new in the logs and drops what is folded."""
         with self._lock:
             marks, history = {}, open_history(mapping)
             for key, entry in history.logs.items():
@@ -159,7 +159,7 @@ class Recent:
         return late
 
     def last(self, number: int) -> Row | None:
-        """With a value."""
+        """The last row of a series that has a value."""
         return max((row for row in self.rows(number, 0, LATEST) if row.value is not None), default=None)
 
     def carry(self, history: History, at: int) -> dict[int, Row]:
@@ -191,7 +191,7 @@ class Recent:
         return sums
 
     def asked(self, window: AskedWindow, at: int) -> None:
-        """For many series."""
+        """Notes that somebody asked for this window for many series."""
         with self._lock:
             self._asked = dict([*(self._asked | {window: at}).items()][-SUMS:])
 

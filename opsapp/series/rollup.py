@@ -33,7 +33,7 @@ class Rollup(NamedTuple):
 
     @property
     def median(self) -> float | None:
-        """At most 2 % away."""
+        """The median of the values, at most 2 % away from the true one."""
         if not self.sketch or self.low is None or self.high is None:
             return None
         return min(max(sketch.percentile(self.sketch, 0.5), self.low), self.high)
@@ -100,7 +100,7 @@ def _cell(cells: dict, begin: int) -> _Cell:
 
 
 def _spend(cells: dict, row: Row | None, within: tuple[int, int], width: int) -> None:
-    """Into buckets, as long as `row`'s state lasted."""
+    """Adds the time for which `row`'s state lasted to the buckets."""
     if row is None:
         return
     time, _, status, hold = row

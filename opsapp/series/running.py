@@ -16,7 +16,7 @@ from opsapp.series.tails import SeriesTail
 
 
 class RunningSum(Protocol):
-    """In the order of times."""
+    """A sum over the rows of a series, which are added in the order of their times."""
 
     def add(self, row: Row) -> bool: ...
 
@@ -36,7 +36,7 @@ class SeenChanges(NamedTuple):
 
 
 class KeptSums(Generic[F]):
-    """Of one kind."""
+    """Keeps the running sums of one kind, by series."""
 
     def __init__(self, running: Running):
         self._running = running

@@ -44,7 +44,7 @@ def merged(sketches: Iterable[Sketch]) -> Sketch:
 
 
 def percentile(of: Sketch, share: float = SHARE) -> float:
-    """Of at least one value."""
+    """The percentile of a sketch that holds at least one value."""
     counted = pairs(of)
     rank = ceil(share * sum(count for _, count in counted))
     reached = accumulate(count for _, count in counted)
@@ -52,7 +52,8 @@ def percentile(of: Sketch, share: float = SHARE) -> float:
 
 
 def joint_percentile(of: Sketch, values: Sequence[float]) -> float:
-    """As if the sketch had the sorted values too. From the largest down: few are above a high percentile."""
+    """The percentile as if the sketch had the sorted values too. It counts from the largest down, because few are above
+    a high percentile."""
     numbers = array("i", of)
     whole = sum(numbers[1::2]) + len(values)
     above = whole - ceil(SHARE * whole)

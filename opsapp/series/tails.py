@@ -25,7 +25,7 @@ UNSEEN = Spell(0, [0] * len(STATES), (), seen=False)
 
 
 class TailHours(NamedTuple):
-    """And the p95 of each hour (since the epoch)."""
+    """A spell, and the p95 of each of its hours (since the epoch)."""
 
     spell: Spell
     p95s: dict[int, float]
@@ -42,7 +42,7 @@ class _HourSum:
 
 
 class SeriesTail:
-    """From `since` (a full hour, ms). `before`: the last row before it."""
+    """Sums the rows of a series from `since` (a full hour, ms) on. `before`: the last row before it."""
 
     __slots__ = ("_hours", "before", "last", "since")
 

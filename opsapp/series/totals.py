@@ -25,7 +25,7 @@ class Total(NamedTuple):
 
 
 class MergedHours(NamedTuple):
-    """By hours since the epoch."""
+    """The p95s by hours since the epoch, and the rollup of them all."""
 
     p95s: Mapping[int, float | None]
     whole: Rollup
@@ -47,7 +47,7 @@ def merged_hours(hours: list[Rollup]) -> MergedHours:
 
 
 def apart(hours: list[Rollup]) -> DayHours:
-    """Of one series."""
+    """The hours of one series as those of a day."""
     if not hours:
         return DayHours({}, {}, None)
     merged = merged_hours(hours)

@@ -117,7 +117,7 @@ class StatusPageStore(Persistent):
 
     @property
     def page(self) -> PageRecord:
-        """As an admin sees it: never the mail server's address. What a newer version added has its default."""
+        """The page as an admin sees it: never the mail server's address. What a newer version added has its default."""
         page = made(PageRecord, self.settings)
         server, logo = self.mail_server and HIDDEN, self.logo and self.logo.record
         return replace(page, mail_server=server, logo=logo)

@@ -71,7 +71,8 @@ def _asked(request: Request, response: Response) -> SpanPlace | None:
 def _spans(
     request: Request, response: Response, settings: TracingSettings, began: float, ended: float
 ) -> list[TraceSpan]:
-    """Two where the caller has a trace of its own and something was asked for, which has one as well."""
+    """The request's spans, two where the caller has a trace of its own and something was asked for, which has one as
+    well."""
     asked: SpanPlace | None = request.environ.get(ASKED) if response.status_int < 400 else None
     caller = _caller(request)
     own = SpanPlace(trace_of("request", request_id(request.environ)), span_of("request", request_id(request.environ)))

@@ -40,6 +40,6 @@ ROLE_ACL = (
 
 
 def role_for(permission: object) -> str | None:
-    """The lowest that has this permission; None where none has."""
+    """The lowest role that has this permission; None where none has."""
     holders = (principal.partition(":") for _, principal, granted in ROLE_ACL if permission in granted)
     return next((name for kind, _, name in holders if kind == "role"), None)

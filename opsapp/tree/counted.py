@@ -45,7 +45,8 @@ def newest(tree: Any, low: Any, high: Any, offset: int, limit: int) -> list[Any]
 
 
 def descending(tree: Any, low: Any, high: Any, most: int) -> Iterator[Any]:
-    """One after the other, for whoever takes `most`. Keys are texts that are not empty, or tuples that end with one."""
+    """Yield keys one after the other, for whoever takes `most`. Keys are texts that are not empty, or tuples that end
+    with one."""
     return reversed(list(tree.keys(low, high))) if most > NEAR else _backward(tree, low, high)
 
 

@@ -89,9 +89,9 @@ def is_of_the_store(problem: BaseException) -> bool:
 
 
 def load(item: Any) -> Any:
-    """With its state read, and with the objects that it is nothing without (`loads_with` of its class). Damage too: a
-    class that is not there, for which ZODB makes a stand-in without behaviour, and a sealed part that could not be
-    opened (`unopened`)."""
+    """Load an item with its state read, and with the objects that it is nothing without (`loads_with` of its class).
+    Damage too: a class that is not there, for which ZODB makes a stand-in without behaviour, and a sealed part that
+    could not be opened (`unopened`)."""
     if isinstance(item, Broken):
         raise TypeError(f"its class {type(item).__module__}.{type(item).__name__} is not there")
     item._p_activate()
@@ -106,7 +106,7 @@ def load(item: Any) -> Any:
 
 
 def loaded(item: Any, name: str) -> Any:
-    """For who has asked for this one item: damage is a problem that the caller is told."""
+    """The item for who has asked for this one: damage is a problem that the caller is told."""
     try:
         return load(item)
     except Exception as problem:
@@ -121,7 +121,7 @@ def reason_of(problem: BaseException) -> str:
 
 
 def keys_of(tree: Any) -> tuple[list[str], list[str]]:
-    """As far as the B-tree's buckets can be read, and why the others cannot."""
+    """The keys, as far as the B-tree's buckets can be read, and why the others cannot."""
     broken: list[str] = []
     return sorted(key for bucket in _buckets(tree, broken) for key in bucket), broken
 

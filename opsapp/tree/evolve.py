@@ -57,7 +57,7 @@ class StepsApart(NamedTuple):
 
 
 def evolve_next(connection_root: Any, steps: list[EvolveStep]) -> str | None:
-    """The first step that this store has not seen; its name, None when there is none left."""
+    """Run the first step that this store has not seen; its name, None when there is none left."""
     if KEY not in connection_root:
         connection_root[KEY] = Root()
     root = connection_root[KEY]

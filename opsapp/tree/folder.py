@@ -35,7 +35,7 @@ class Facet:
 
 
 def facet_of(parent: Any, name: str) -> Any:
-    """KeyError where there is none. Facets of base classes count too."""
+    """The parent's facet of this name; KeyError where there is none. Facets of base classes count too."""
     for cls in type(parent).__mro__:
         facet = cls.__dict__.get("facets", {}).get(name)
         if facet is not None:
@@ -44,7 +44,7 @@ def facet_of(parent: Any, name: str) -> Any:
 
 
 def add_facet(parent: type, name: str, facet: type) -> None:
-    """At import or configuration time only; its `url` follows from the resource class."""
+    """Add a facet, at import or configuration time only; its `url` follows from the resource class."""
     if "facets" not in parent.__dict__:
         parent.facets = {}  # type: ignore[attr-defined]
     parent.facets[name] = facet  # type: ignore[attr-defined]
@@ -53,7 +53,7 @@ def add_facet(parent: type, name: str, facet: type) -> None:
 
 
 class Record(Persistent):
-    """In a Folder. It may have facets, and no children of its own."""
+    """An item in a Folder. It may have facets, and no children of its own."""
 
     url: ClassVar[str]
     facets: ClassVar[dict[str, type]] = {}

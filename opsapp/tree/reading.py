@@ -42,7 +42,7 @@ class Children:
         return [child for _, child in self._read(damaged, without)], damaged
 
     def whole(self) -> list[Any]:
-        """Or the problem that names the first that is damaged: for what is of no use in part."""
+        """All items, or the problem that names the first that is damaged: for what is of no use in part."""
         return [self._opened(child, name) for name, child in self.tree.items()]
 
     def known_names(self) -> list[str]:
@@ -62,7 +62,7 @@ class Children:
         return (child for _, child in self.some_items(names))
 
     def find(self, name: str | int | None) -> Any:
-        """None where there is none of this name, or none that can be read."""
+        """The item of this name; None where there is none, or none that can be read."""
         return None if name is None else next(self.some((name,)), None)
 
     def page_rows(self, names: Iterable[str], row: Callable[[Any], Row], unread: Callable[[Damage], Row]) -> list[Row]:
@@ -122,7 +122,7 @@ class ChildrenOf(Children):
 
 
 def sound(owner: Any, kind: str, items: Iterable[tuple[Name, Any]]) -> Iterator[tuple[Name, Any]]:
-    """By their names. The rest is noted at the node of `owner`."""
+    """The items that can be read, by their names. The rest is noted at the node of `owner`."""
     damaged, read = [], set[str]()
     for name, item in items:
         read.add(str(name))
@@ -140,12 +140,12 @@ def sound(owner: Any, kind: str, items: Iterable[tuple[Name, Any]]) -> Iterator[
 
 
 def is_sound(owner: Any, kind: str, name: str, item: Any) -> bool:
-    """If it cannot be read, that is noted."""
+    """Whether the item can be read; if not, that is noted."""
     return item is not None and any(sound(owner, kind, [(name, item)]))
 
 
 def _note_some(owner: Any, kind: str, read: set[str], damaged: list[Damage]) -> None:
-    """Of these of a kind; of the others it stays as it was."""
+    """Note the damage of these items of a kind; of the others it stays as it was."""
     noted = _noted_at(owner)
     _write(noted, kind, [damage for damage in noted.get(kind, ()) if damage.id not in read] + damaged)
 
@@ -161,7 +161,7 @@ def _write(noted: dict[str, list[Damage]], kind: str, damaged: list[Damage]) -> 
 
 
 def _noted_at(owner: Any) -> dict[str, list[Damage]]:
-    """Of the past, and of what is not stored yet, nothing is noted."""
+    """The damage noted at the owner's node; of the past, and of what is not stored yet, nothing is noted."""
     connection = owner._p_jar
     if connection is None or connection.before is not None:
         return {}

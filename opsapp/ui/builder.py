@@ -94,7 +94,8 @@ def find(known: Known, path: str) -> tuple[Page, dict[str, str]] | None:
 
 
 def narrowed(page: Page, names: Collection[str]) -> Page:
-    """Without the parts that these of its blocks do not need; all of it, where the page does not say what one needs."""
+    """The page without the parts that these blocks do not need; all of it, where the page does not say what one
+    needs."""
     blocks = [block for block in page.blocks if block.name in names]
     if len(blocks) < len(names):
         return page
@@ -160,7 +161,7 @@ class ManyActs(NamedTuple):
 
 
 def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
-    """By the part's name; of what the reader may do."""
+    """What the reader may do with many rows, by the part's name."""
     mine = {}
     for number, part in enumerate(page.parts):
         name = part.name or str(number)
@@ -207,7 +208,7 @@ INPUT_KINDS = {"integer": "number", "number": "number", "boolean": "flag", "choi
 
 
 def for_row(act: Act, row: object) -> Act:
-    """With a field for each input that the row declares, as it was answered or sent."""
+    """The act with a field for each input that the row declares, as it was answered or sent."""
     declared = dig(row, act.inputs) if act.inputs else None
     return act._replace(fields=act.fields + tuple(map(_input_field, declared or ())))
 

@@ -17,7 +17,7 @@ class Clocks(NamedTuple):
 
 
 def by_service_clock(text: str, clocks: Clocks) -> str:
-    """As the API reads it."""
+    """The time as the API reads it."""
     if clocks.filled_in == clocks.service:
         return text
     try:
@@ -33,7 +33,7 @@ def by_service_clock(text: str, clocks: Clocks) -> str:
 
 
 def by_readers_clock(text: str, service_zone: str, zone: str) -> str:
-    """As an input of the reader holds it."""
+    """The time as an input of the reader holds it."""
     try:
         wall = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(service_zone))
         told = datetime.fromtimestamp(wall.timestamp(), ZoneInfo(zone))

@@ -43,7 +43,7 @@ class Counts(NamedTuple):
     here: Mapping[str, int] = {}  # who says "I am here", until when
 
     def presence(self, username: str) -> ReaderPresence | None:
-        """For who is here, and for who is on call."""
+        """What the header shows of a person who has said to be here, or is on call; None for others."""
         until = self.here.get(username)
         return None if until is None and username not in (self.on_call or ()) else ReaderPresence(until)
 
@@ -88,7 +88,7 @@ def _kept(request: Request) -> Counts:
 
 
 def _of_seen(request: Request) -> Counts:
-    """For who is in a team: only of the monitors that it sees. From memory, for each page anew."""
+    """Counts for who is in a team: only of the monitors that it sees. From memory, for each page anew."""
     told = tally(request.node, request.root, request.sight)
     return _counted(told)._replace(incidents=told.incidents)
 

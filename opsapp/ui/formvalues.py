@@ -139,7 +139,7 @@ def row_value(field: Field, row: Mapping[str, str]) -> Any:
 
 
 def redrawn(act: Act, form: Mapping[str, str], do: str) -> dict[str, str]:
-    """With one row more, one less, or one in another place; or with its rows as JSON, or back."""
+    """The form with a row more, less or moved; or with its rows as JSON, or back."""
     name, _, what = do.partition(":")
     field = next((field for field in act.fields if field.kind == "rows" and field.name == name), None)
     if field is None:
@@ -164,7 +164,7 @@ def _moved(rows: list[dict[str, str]], what: str, empty: dict[str, str]) -> list
 
 
 def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:
-    """Where it is no JSON, the form as it is: sending it says what is wrong."""
+    """The form as it is, where it holds no JSON: sending it says what is wrong."""
     try:
         values = json_value(form.get(field.name) or "[]")
     except WrongText:
@@ -181,8 +181,8 @@ def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
 
 
 def begins_with(field: Field, row: Any) -> Any:
-    """Of a form about a row. What is cleared when it is left empty begins with the stored value: else a change of
-    something else would clear it."""
+    """The value that a form about a row begins with. What is cleared when it is left empty begins with the stored
+    value: else a change of something else would clear it."""
     stored = dig(row, field.key or field.name)
     if field.clears and isinstance(stored, str | list | tuple):
         return stored if isinstance(stored, str) else ", ".join(map(str, stored))

@@ -107,7 +107,7 @@ def _plain(lines: Iterable[str]) -> str:
 
 
 def anchor_of(title: str, taken: dict[str, int]) -> str:
-    """As places that show Markdown name a heading; a second one of that name has a number."""
+    """Names a heading as places that show Markdown do; a second one of that name has a number."""
     anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
     number = taken[anchor] = taken.get(anchor, -1) + 1
     return f"{anchor}-{number}" if number else anchor

@@ -17,7 +17,7 @@ LONGEST = 12_000  # as it is sent with the password: a form that signs in has at
 
 
 def typed_in(path: str, form: Mapping[str, str]) -> str | None:
-    """As one text; None where there is nothing, or too much."""
+    """The typed form as one text; None where there is nothing, or too much."""
     place = find(Known(PAGES, {}), path)
     if place is None:
         return None

@@ -112,7 +112,7 @@ def _layers(above: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _cells(layer_of: Mapping[str, int], edges: Iterable[Edge]) -> tuple[list[list[Cell]], dict[Cell, list[Cell]]]:
-    """By layer, with the cells that each is joined to in the layer before."""
+    """The cells by layer, with those that each is joined to in the layer before."""
     layers: list[list[Cell]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for name in sorted(layer_of):
         layers[layer_of[name]].append((name,))
@@ -137,7 +137,7 @@ def _backwards(hops: Mapping[Cell, Sequence[Cell]]) -> dict[Cell, list[Cell]]:
 
 
 def _untangle(layers: list[list[Cell]], hops: Mapping[Cell, Sequence[Cell]]) -> None:
-    """By the middle of what a cell is joined to, from the left and from the right in turn."""
+    """Sort cells by the middle of what they are joined to, from the left and from the right in turn."""
     after = _backwards(hops)
     for sweep in range(SWEEPS):
         joined, order = (after, layers[::-1]) if sweep % 2 else (hops, layers)
@@ -170,7 +170,7 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _spread(wanted: Sequence[float], step: float) -> list[float]:
-    """As near to the wanted places as can be, a step apart: the mean of pushing down and of pushing up."""
+    """Places as near to the wanted ones as can be, a step apart: the mean of pushing down and of pushing up."""
     down: list[float] = []
     for y in wanted:
         down.append(max(y, down[-1] + step) if down else y)
@@ -185,7 +185,7 @@ def _left(layer: int) -> float:
 
 
 def _line(child: str, parent: str, layer_of: Mapping[str, int], heights: Mapping[Cell, float]) -> GraphLine:
-    """From the right edge of one box to the left edge of the other, through its bends."""
+    """The line goes from the right edge of one box to the left edge of the other, through its bends."""
     first, last = layer_of[parent], layer_of[child]
     middle = BOX_HEIGHT / 2
     cells: list[Cell] = [(parent,), *((child, parent, str(number)) for number in range(first + 1, last)), (child,)]

@@ -43,7 +43,7 @@ def chosen_of(form: Mapping[str, str]) -> tuple[Chosen, ...]:
 
 
 def needs_asking(act: Act, form: Mapping[str, str]) -> bool:
-    """For what takes something away or needs more to know."""
+    """Whether the act takes something away or needs more to know."""
     return SURE not in form and bool(act.grave or act.warns or act.fields)
 
 

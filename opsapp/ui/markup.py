@@ -16,7 +16,7 @@ def markup(pattern: str, *values: object) -> Markup:
 
 
 def environment() -> Environment:
-    """Without filters of their own. A name that they do not know is a mistake."""
+    """Templates have no filters of their own; a name that they do not know is a mistake."""
     return Environment(
         loader=PackageLoader("opsapp.ui", "templates"),
         autoescape=True,

@@ -103,7 +103,7 @@ def render(template: str, values: Mapping[str, object], status: int = 200, parts
 
 
 def parts_asked(request: Request) -> list[str]:
-    """By the live module: one comes as it is, several in an object by their names."""
+    """The parts that the live module asks for: one comes as it is, several in an object by their names."""
     return list(dict.fromkeys(request.headers.get(PART, "").split()))
 
 
@@ -186,7 +186,7 @@ class PlaceAbove(NamedTuple):
 
 
 def place_above(known: builder.Known, asked: Asked, status: int) -> PlaceAbove | None:
-    """For who was refused, or found nothing: the next page upwards that every role may see."""
+    """Leads who was refused, or found nothing, to the next page upwards that every role may see."""
     from_here = asked.method == "POST" and status == 403
     for path in upwards(asked.path):
         found_page = builder.find(known, path) if from_here or path != asked.path.rstrip("/") else None

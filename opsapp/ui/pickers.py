@@ -58,8 +58,8 @@ def naming(fields: Iterable[Field]) -> Iterator[Field]:
 
 
 class Choosable(NamedTuple):
-    """By kind and by what the API wants of it. Where there is too much, or the reader may not see it, the name is
-    typed. `names`: what stored ids are called."""
+    """What can be chosen, by kind and by what the API wants of it. Where there is too much, or the reader may not see
+    it, the name is typed. `names`: what stored ids are called."""
 
     options: dict[str, tuple[PickOption, ...]]
     names: dict[str, str]

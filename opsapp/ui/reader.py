@@ -63,7 +63,8 @@ class ReadAs(AnswerOf[T]):
 
 
 class Answers(dict[str, Any]):
-    """By the names of the parts. A list that was left out has no rows; `known` says whether something else was."""
+    """The answers by the names of the parts. A list that was left out has no rows; `known` says whether something else
+    was."""
 
     @overload
     def __getitem__(self, part: AnswerOf[T], /) -> T: ...
@@ -123,7 +124,7 @@ def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def known_zone(name: str | None) -> str:
-    """Else UTC. The name comes from a browser."""
+    """The zone if it is known, else UTC. The name comes from a browser."""
     try:
         return name if name and len(name) < 65 and ZoneInfo(name) else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):

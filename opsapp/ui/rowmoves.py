@@ -8,7 +8,7 @@ Row = TypeVar("Row")
 
 
 def moved(rows: list[Row], verb: str, number: str) -> list[Row]:
-    """After `remove`, `up` or `down` of the row with this number."""
+    """The rows after `remove`, `up` or `down` of the row with this number."""
     at = int(number) if number.isdecimal() and int(number) < len(rows) else None
     if at is None:
         return rows

@@ -27,7 +27,7 @@ FILES = {"face.css": "face.css", "status.css": "status.css", "status.js": "statu
 
 
 class PagePlace(NamedTuple):
-    """In the service, or as a file beside others, where no further page is."""
+    """Where a status page stands: in the service, or as a file beside others, without further pages."""
 
     live: bool
     home: str

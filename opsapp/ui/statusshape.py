@@ -303,7 +303,7 @@ def window_lines(document: StatusDocument) -> list[WindowLine]:
 def past(
     incidents: Iterable[PublicIncident], windows: Iterable[PlannedTime], zone: str, most: int | None = None
 ) -> list[PastDay]:
-    """By day of the page's zone, newest first; an outage of many is one line."""
+    """What is past by day of the page's zone, newest first; an outage of many is one line."""
     where, days = ZoneInfo(zone), dict[date, PastDay]()
     lines = [PastLine(tuple(same)) for same in gathered(incidents, _alike, lambda incident: incident.started)]
     for line in lines[:most]:

@@ -121,7 +121,7 @@ def _time(seconds: float, words: str, zone: str, ticks: str = "") -> Markup:
 
 
 def months(reader: Reader) -> list[tuple[str, str]]:
-    """By the reader's clock, with names: the last one, then the one that is not over."""
+    """The months by the reader's clock, with names: the last one, then the one that is not over."""
     values = [month_back(reader.now, reader.zone, back) for back in (1, 0, *range(2, MONTHS))]
     return [(value, month_name(value)) for value in values]
 

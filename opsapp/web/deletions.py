@@ -31,7 +31,7 @@ class Restored(Body):
 
 
 def undoable(request: Request, kind: str, name: str, target: str, kept: Any) -> None:
-    """In the view that has deleted it: the answer says by which id it comes back."""
+    """The view that has deleted it calls this: the answer says by which id it comes back."""
     request.response.headers[UNDO] = deletions.keep(request.root, kind, name, target, kept).id
 
 

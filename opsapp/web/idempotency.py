@@ -161,7 +161,7 @@ def _again(first: Remembered, body: set[str], request: Request) -> Response:
 
 
 def _remember_late(node: Node, answer: Deferred, place: str) -> Deferred:
-    """Once it is known; a refusal is forgotten, to be tried again."""
+    """Remember the answer once it is known; a refusal is forgotten, to be tried again."""
     run = answer.fn
 
     def fn() -> Any:

@@ -25,7 +25,7 @@ def dumps(value: Any) -> str:
 
 
 def _in_portions(value: Any) -> str:
-    """Of long lists some rows at a time: other threads get turns in between."""
+    """Writes long lists some rows at a time: other threads get turns in between."""
     if is_dataclass(value):
         value = encodable(value)
     if _is_long(value):

@@ -11,8 +11,8 @@ R = TypeVar("R")
 
 
 def page_of(request: Request, rows: Sequence[Any], most: int | None = None) -> list[Any]:
-    """By `limit` and `offset`; `X-Total-Count` counts all. `most`: where no limit is given, of a list that grows with
-    the years."""
+    """The page of rows by `limit` and `offset`; `X-Total-Count` counts all. `most`: where no limit is given, of a list
+    that grows with the years."""
     return counted(request, list(rows[slice_of(request, most)]), len(rows))
 
 
@@ -22,8 +22,8 @@ def counted(request: Request, page: list[R], count: int) -> list[R]:
 
 
 def in_order(rows: Sequence[R], sort: str | None, ranks: Mapping[str, Sequence[str]] = {}) -> Sequence[R]:
-    """By the field that `sort` names. What has no value stands last, either way round. `ranks`: the order of fields
-    that are neither numbers nor names."""
+    """The rows by the field that `sort` names. What has no value stands last, either way round. `ranks`: the order of
+    fields that are neither numbers nor names."""
     if sort is None:
         return rows
     name, backward = sort.removeprefix("-"), sort.startswith("-")

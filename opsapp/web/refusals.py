@@ -74,7 +74,7 @@ def header_parameters(method: str, options: JsonObject, *, tagged: bool) -> list
 
 
 def errors_of(method: str, path: str, role: str, options: JsonObject) -> JsonObject:
-    """By status: those that follow from what the view is, and its own `errors`."""
+    """The errors by status: those that follow from what the view is, and its own `errors`."""
     statuses = {400, 500, 503, *options.get("errors", ())}
     query = {child.name for child in options["query"]().children} if options.get("query") else set()
     statuses |= {401, 403} if role != "public" else set()

@@ -50,7 +50,7 @@ def may(request: Request, place: Any, right: Right) -> bool:
 
 
 def tags_of(registry: Any, place: Any) -> Collection[str] | None:
-    """Of the nearest thing above that has any, itself included; None where nothing there carries tags."""
+    """The tags of the nearest thing above that has any, itself included; None where nothing there carries tags."""
     reaches: dict[type, Reach] = registry.opsapp_reaches
     for node in lineage(place):
         reach = reaches.get(type(node))

@@ -92,7 +92,7 @@ class Feed:
         return Head(headers={"X-Accel-Buffering": "no", "Cache-Control": "no-store"})
 
     def put(self, data: Any, *, event: str | None = None, id: str | int | None = None) -> None:
-        """From any thread. Ends the stream when its reader has fallen too far behind."""
+        """Can be called from any thread. Ends the stream when its reader has fallen too far behind."""
         if self._ended is not None:
             return
         if len(self._events) >= self._size:
@@ -102,7 +102,7 @@ class Feed:
         self._wake()
 
     def end(self, reason: str) -> None:
-        """From any thread: what is queued is still sent, then an `end` event."""
+        """Can be called from any thread: what is queued is still sent, then an `end` event."""
         if self._ended is None:
             self._ended = encode({"reason": reason}, event="end")
             self._wake()

@@ -79,7 +79,7 @@ class HealParams(NamedTuple):
 
     @classmethod
     def read(cls, checked: Mapping[str, object]) -> HealParams:
-        """What only argument lists need is left out."""
+        """Read the checked parameters; what only argument lists need is left out."""
         said = {name: value for name, value in checked.items() if name in cls._fields and value is not None}
         rule = said.pop("rule", None)
         made = cls(**said)  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ class Action(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """Seconds."""
+        """The seconds that the action takes at most."""
         return max(self.timeout, UNIT_LONGEST_S) if self.units else self.timeout
 
     @property
@@ -96,7 +96,7 @@ class Action(NamedTuple):
         return {name: f"{' or '.join(self.either)} is required" for name in self.either}
 
     def contradictions(self, given: JsonObject) -> Dict[str, str]:
-        """What no single parameter shows. Each is right by itself; any may be missing."""
+        """Contradictions that no single parameter shows. Each is right by itself; any may be missing."""
         wrong = {}
         if given.get("pid") is not None and given.get("top") is not None:
             wrong.update(dict.fromkeys(("pid", "top"), "give either pid or top"))
@@ -129,7 +129,7 @@ class Action(NamedTuple):
         return None
 
     def tools(self) -> List[str]:
-        """In the order they are looked for."""
+        """The tools in the order they are looked for."""
         return list(dict.fromkeys(tool for handler in self.handlers for tool in handler.tools))
 
     def describe(self) -> JsonObject:

@@ -14,7 +14,7 @@ class AlertState(NamedTuple):
     announced: bool = False  # this onset has fired
 
     def moved(self, by: float) -> AlertState:
-        """After the clock was set by so many seconds."""
+        """The state after the clock was set by so many seconds."""
         since, fired = self.true_since, self.fired_at
         return self._replace(
             true_since=None if since is None else since + by, fired_at=None if fired is None else fired + by

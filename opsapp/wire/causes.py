@@ -93,7 +93,7 @@ def _printable(said: str) -> str:
 
 
 def read(told: Any, output: str = "") -> Optional[HostCause]:
-    """None: nothing was found, or a newer agent says what is not in the table here."""
+    """Read a cause; None: nothing was found, or a newer agent says what is not in the table here."""
     if not isinstance(told, Mapping):
         return None
     try:

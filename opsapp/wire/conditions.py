@@ -86,7 +86,7 @@ class Condition:
         return self.reads_events and all(name.startswith(EVENT) for name in self.names)
 
     def evaluate(self, readings: Union[Mapping[str, Any], Lookup]) -> Verdict:
-        """None when what is known does not settle it."""
+        """The condition's verdict; None when what is known does not settle it."""
         if self.family is not None:
             raise ValueError(f"{self.text!r} is about every {self.family}: bind it to one first")
         return self._run(readings.get if isinstance(readings, Mapping) else readings)
@@ -110,7 +110,7 @@ class Condition:
 
     @property
     def subject(self) -> Optional[Subject]:
-        """Set when all names that have one share it (bound conditions included)."""
+        """The subject of the condition, set when all names that have one share it (bound conditions included)."""
         if self.family is not None:
             return None
         parts = map(split, self.names)
@@ -248,7 +248,7 @@ class _ConditionParser:
 
 
 def _checked(token: Token) -> str:
-    """Without the quotes around its middle part."""
+    """The checked name, without the quotes around its middle part."""
     family, middle, attribute = split(token.text.replace('"', ""))
     if token.text.endswith(".") or ".." in token.text or (not attribute and "." in token.text):
         raise ConditionError("a name has no empty parts", token.position)

@@ -37,7 +37,7 @@ def _question_of(parts: SplitResult) -> Tuple[str, str]:
 
 
 def address_problem(parts: SplitResult) -> Optional[str]:
-    """Beside its host and port."""
+    """What is wrong with the address beside its host and port."""
     name, kind = _question_of(parts)
     if not name or not is_name(name):
         return "must name what to ask for, as in dns://resolver/name?type=A"
@@ -54,7 +54,7 @@ def question(name: str, kind: int) -> bytes:
 
 
 def exchange(gate: Gate, server: str, port: int, query: bytes) -> bytes:
-    """Over UDP, and again over TCP when the answer was cut."""
+    """Ask over UDP, and again over TCP when the answer was cut."""
     answer = _over_udp(gate, server, port, query)
     cut = struct.unpack("!H", answer[2:4])[0] & CUT
     return _over_tcp(gate, server, port, query) if cut else answer

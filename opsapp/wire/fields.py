@@ -35,7 +35,7 @@ class WireField(NamedTuple):
     default: Any = None
 
     def describe(self) -> JsonObject:
-        """For listings."""
+        """The field as listings describe it."""
         return {**getattr(self.check, "told", {}), "required": self.required, "default": self.default}
 
 
@@ -153,7 +153,7 @@ def mapping(item: Check, limit: int, key: Optional[Check] = None, sparse: bool =
 
 
 def json_value(limit: int = 65536) -> Check:
-    """Bounded in size and depth: for what is passed through."""
+    """A check for what is passed through, bounded in size and depth."""
 
     def check(value: Any) -> Any:
         _walk(value, 0)
@@ -213,7 +213,7 @@ def record(value: Any, fields: Dict[str, WireField], unknown: str = "ignore", wh
 
 
 def loads(data: Any) -> Any:
-    """No NaN, no endless digits, no bottomless nesting; WireError instead of anything else."""
+    """Parse JSON without NaN, endless digits or bottomless nesting; WireError instead of anything else."""
     try:
         return json.loads(data, parse_constant=_refuse_constant, parse_int=_bounded_int)
     except WireError:

@@ -11,14 +11,14 @@ from typing import Iterable, NamedTuple, Optional, Set
 
 
 class Ready(NamedTuple):
-    """Those at their end, or with an error, are among both."""
+    """Handles that are ready; those at their end, or with an error, are among both."""
 
     reads: Set[int]
     writes: Set[int]
 
 
 def ready(reads: Iterable[int], writes: Iterable[int], seconds: Optional[float]) -> Ready:
-    """As soon as anything is, or after the time; without a time, when something is."""
+    """Return as soon as anything is ready, or after the time; without a time, when something is."""
     reads, writes = set(reads), set(writes)
     watched = select.poll()
     for handle in reads | writes:

@@ -77,7 +77,7 @@ class StepEnd(NamedTuple):
 
 
 def settle_of(action: Action, wanted_s: Optional[float]) -> float:
-    """Not less than the action needs: a host that is about to reboot still looks as it did."""
+    """The settle time, not less than the action needs: a host that is about to reboot still looks as it did."""
     return action.settle if wanted_s is None else max(action.least_settle, wanted_s)
 
 

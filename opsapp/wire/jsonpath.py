@@ -14,7 +14,7 @@ class PathMissing(Exception):
 
 
 def parse_path(path: str) -> List[Union[str, int]]:
-    """ValueError with a message for people when it is no path."""
+    """The steps of a path; ValueError with a message for people when it is no path."""
     if not path.startswith("$"):
         raise ValueError("a path starts with $, as in $.a.b[0]")
     steps: List[Union[str, int]] = []

@@ -116,7 +116,7 @@ def read_entry(entry: DeclaredField, value: Any, path: str, wrong: Wrong) -> Any
 
 
 def _read_all(rows: Iterable[tuple[str, DeclaredField, Any]], path: str, wrong: Wrong) -> dict[str, object]:
-    """Only what is sound. One entry serves every value of a list."""
+    """Read the entries, and keep only what is sound. One entry serves every value of a list."""
     values: dict[str, object] = {}
     mistakes: Wrong = {}
     stem = path and path + "."
@@ -237,7 +237,7 @@ def _unsound(value: Any, levels: int) -> str | None:
 
 @dataclass(eq=False)
 class ListOf(JsonKind):
-    """With `unique`, no value twice. None stands for an entry that is wrong."""
+    """A list of one kind; with `unique`, no value twice. None stands for an entry that is wrong."""
 
     item: DeclaredField
     high: int = 1000
@@ -367,7 +367,7 @@ class Object(JsonKind):
         return values
 
     def _read_by_fields(self, values: dict[str, object], path: str, wrong: Wrong) -> None:
-        """With mistakes it stays as it was sent, for whoever tells more of it."""
+        """Read each field by itself; with mistakes it stays as it was sent, for whoever tells more of it."""
         for entry in self.entries:
             kind = entry.kind.beside(values)
             if kind is not entry.kind and entry.name in values:

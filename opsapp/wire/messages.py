@@ -334,7 +334,7 @@ class Close(StreamMessage):
 # ---- what a poll is answered
 @dataclass(frozen=True)
 class PollAnswer:
-    """Without what an older agent does not know, or what is not news."""
+    """An answer to a poll, without what an older agent does not know, or what is not news."""
 
     leaves_out_null: ClassVar[bool] = True
 
@@ -356,7 +356,7 @@ def read_poll_answer(value: Any) -> PollAnswer:
 
 
 def encode(message: SessionMessage) -> str:
-    """Checked on the way out too: a wrong one is our own mistake."""
+    """Encode a message, checked on the way out too: a wrong one is our own mistake."""
     return framed(message.kind, plain(message))
 
 

@@ -70,7 +70,7 @@ class MonitorType(NamedTuple):
         return PLUGIN if self.on_host else PROBE
 
     def features(self, asked: Dict[str, Any]) -> Set[str]:
-        """To look at it as it is asked to: an older agent would leave out what it does not know."""
+        """The features that a look as asked for needs: an older agent would leave out what it does not know."""
         finer = any(asked.get(name) not in _AS_EVER for name in _FINER)
         return {self.feature, FINER} if finer else {self.feature}
 

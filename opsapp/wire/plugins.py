@@ -34,7 +34,7 @@ _SCALES: Dict[str, Tuple[str, float]] = {
 
 
 class PluginOutput(NamedTuple):
-    """By the names that conditions use after `plugin.`; seconds and bytes whatever was printed."""
+    """A plugin's values by the names that conditions use after `plugin.`; seconds and bytes whatever was printed."""
 
     text: str
     metrics: Dict[str, float]
@@ -65,7 +65,7 @@ def read_output(raw: bytes) -> PluginOutput:
 
 
 def _whole_words(raw: bytes) -> bytes:
-    """A number that was cut in two would be another one."""
+    """The output cut at a whole word: a number that was cut in two would be another one."""
     if len(raw) <= READ:
         return raw
     end = max(raw.rfind(b" ", 0, READ), raw.rfind(b"\n", 0, READ))

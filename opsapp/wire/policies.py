@@ -88,7 +88,7 @@ def read_bundle(value: Any) -> PolicyBundle:
 
 
 def secret_of(key: str) -> str:
-    """It cannot be made from the key's SHA-256."""
+    """The secret that signs policies; it cannot be made from the key's SHA-256."""
     return hmac.new(key.encode("utf-8"), _PURPOSE, hashlib.sha256).hexdigest()
 
 
@@ -98,7 +98,7 @@ def sign(bundle: Mapping[str, object], secret: str) -> str:
 
 
 def check_bundle(bundle: Any, signature: str, secret: str, agent_id: str) -> PolicyBundle:
-    """WireError when it is not signed with this key or not meant for this agent."""
+    """Check a bundle; WireError when it is not signed with this key or not meant for this agent."""
     if not isinstance(bundle, dict) or not hmac.compare_digest(sign(bundle, secret), signature):
         raise WireError("the policies are not signed with this agent's key", "bad_signature")
     clean = read_bundle(bundle)

@@ -22,7 +22,7 @@ Networks = Annotated[Tuple[Annotated[str, Text(0, 64)], ...], Most(1000)]
 
 @dataclass(frozen=True)
 class ProbeAsked:
-    """Beside it goes what the type alone has."""
+    """What every probe is asked; beside it goes what the type alone has."""
 
     type: Annotated[str, Choice(*(name for name, declared in TYPES.items() if declared.by_agents))]
     url: Annotated[str, Text(0, 2000)] = ""

@@ -31,7 +31,7 @@ class ProbeFailed(Exception):
 
 
 class CertificateRefused(ProbeFailed):
-    """It is not trusted, or not for this host."""
+    """The certificate is not trusted, or not for this host."""
 
 
 class ProbeUnavailable(Exception):
@@ -61,7 +61,7 @@ GENERAL = ProbeTarget._fields[1:-2]  # what an agent is told of every target
 
 
 def of_family(addresses: List[str], family: str) -> List[str]:
-    """ProbeFailed when there are none."""
+    """The addresses of this family; ProbeFailed when there are none."""
     kept = [address for address in addresses if family == FAMILIES[0] or (":" in address) == (family == "ipv6")]
     if not kept:
         raise ProbeFailed(f"it has no {'IPv6' if family == 'ipv6' else 'IPv4'} address")
@@ -92,13 +92,13 @@ class Gate(Protocol):
         """The time of the wall clock, in seconds."""
 
     def left(self) -> float:
-        """TimeoutError when there are none."""
+        """The seconds that are left; TimeoutError when there are none."""
 
     def elapsed(self) -> float:
         """Milliseconds since the probe began."""
 
     def addresses(self, host: str) -> List[str]:
-        """Those that may be reached; ProbeFailed when there are none."""
+        """The host's addresses that may be reached; ProbeFailed when there are none."""
 
     def open(self, address: str, kind: int, protocol: int = 0) -> socket.socket:
         """A socket of the address's family."""
@@ -107,7 +107,7 @@ class Gate(Protocol):
         """Close a socket before the probe ends."""
 
     def certificate(self, host: str, port: int, verify: bool) -> bytes:
-        """As DER; CertificateRefused if it is verified and not trusted."""
+        """The certificate as DER; CertificateRefused if it is verified and not trusted."""
 
 
 Probe = Callable[[ProbeTarget, Gate], Outcome]
@@ -130,7 +130,7 @@ def guarded(check: Callable[[], Outcome], timeout: float, elapsed: Callable[[], 
 
 
 def connect(gate: Gate, addresses: List[str], port: int) -> socket.socket:
-    """To the first address that answers; the last error when none does."""
+    """Connect to the first address that answers; the last error when none does."""
     last: OSError = OSError("no address")
     for address in addresses:
         sock = gate.open(address, socket.SOCK_STREAM)
@@ -146,7 +146,7 @@ def connect(gate: Gate, addresses: List[str], port: int) -> socket.socket:
 
 
 def tcp(target: ProbeTarget, gate: Gate) -> Outcome:
-    """Nothing is sent."""
+    """Look whether the port accepts a connection; nothing is sent."""
     parts = urlsplit(target.url)
     addresses = gate.addresses(parts.hostname or "")
     named = gate.elapsed()

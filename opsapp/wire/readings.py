@@ -50,7 +50,7 @@ def metric_name(label: str) -> str:
 
 
 def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float) -> Lookup:
-    """One that is older than three intervals does not exist. Samples are (value, time)."""
+    """The samples that are fresh: one older than three intervals does not exist. Samples are (value, time)."""
     oldest = now - STALE_AFTER_INTERVALS * interval
 
     def lookup(name: str) -> Any:
@@ -74,8 +74,8 @@ def of_report(report: Measurement) -> Dict[str, Any]:
 
 
 def restarts(starts: Optional[int], counted_s: Optional[float]) -> Optional[int]:
-    """Within the last five minutes. An agent names units that have started, and says for how long it has counted:
-    before that is a whole window, a small count says nothing."""
+    """The starts within the last five minutes. An agent names units that have started, and says for how long it has
+    counted: before that is a whole window, a small count says nothing."""
     if counted_s is None:
         return None
     known = starts or 0
@@ -88,9 +88,9 @@ def crash_looping(state: str, count: Optional[int]) -> Optional[int]:
 
 
 def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optional[float]) -> Dict[str, int]:
-    """By attribute; what is unknown is left out. `failed` is 1 while it does not run, if it ran before (`ran`) or its
-    host calls it failed; 0 while it runs or is masked; missing while it starts or stops. Of a masked one its host says
-    whether it ran before. `starts` are those within the time for which they were counted."""
+    """A service's readings by attribute; what is unknown is left out. `failed` is 1 while it does not run, if it ran
+    before (`ran`) or its host calls it failed; 0 while it runs or is masked; missing while it starts or stops. Of a
+    masked one its host says whether it ran before. `starts` are those within the time for which they were counted."""
     count = restarts(starts, counted_s)
     failed = None if state in MOVES else int(state not in (*RUNS, MASKED) and (state == "failed" or ran))
     masked = None if state == MASKED else 0

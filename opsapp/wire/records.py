@@ -73,17 +73,17 @@ class InAnswers(NamedTuple):
 
 
 class SaidAs(NamedTuple):
-    """Its name in JSON, where Python has that word for itself (`for`, `from`)."""
+    """The field's name in JSON, where Python has that word for itself (`for`, `from`)."""
 
     name: str
 
 
 class IfSaid(NamedTuple):
-    """It is stored and answered only if it was said."""
+    """The field is stored and answered only if it was said."""
 
 
 class Sealed(NamedTuple):
-    """It is stored sealed, and shown to nobody (`lib.addresses`)."""
+    """The field is stored sealed, and shown to nobody (`lib.addresses`)."""
 
 
 class FormField(NamedTuple):
@@ -190,13 +190,13 @@ def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
 
 
 def made(record: Callable[..., R], values: Mapping[str, Any]) -> R:
-    """What is left out has its default."""
+    """Make a record of values; what is left out has its default."""
     return record(**_made(record, values, values))
 
 
 def extended(record: type[R], base: Any, /, **told: Any) -> R:
-    """Its fields beyond those of `base` are told. Not by its `__init__`: lists have thousands, and that of a frozen
-    dataclass takes three times as long for forty fields."""
+    """A record made of `base` and of `told`, its fields beyond. Not by its `__init__`: lists have thousands, and that
+    of a frozen dataclass takes three times as long for forty fields."""
     of: Any = record
     values, whole = vars(base), object.__new__(record)
     made_of = vars(whole)
@@ -237,7 +237,7 @@ def _rebuilt(record: Any) -> tuple[tuple[tuple[str, str], ...], tuple[DeclaredFi
 
 
 def plain(record: Any, of: Any = None) -> dict[str, object]:
-    """`of`: as one of this class, which it extends."""
+    """The record as plain JSON values; `of`: as one of this class, which it extends."""
     return _plain(record, of or record.__class__, parts_of)
 
 

@@ -77,7 +77,7 @@ class Measurement(AgentMetrics):
 
 @dataclass(frozen=True)
 class HostProfile:
-    """In a report, and in the hello of a session."""
+    """What a host is, as told in a report and in the hello of a session."""
 
     hostname: Annotated[str, Text(1, 253)]
     os: Annotated[str, Text(1, 255)]
@@ -139,7 +139,7 @@ class LocalOutcome:
 
 @dataclass(frozen=True)
 class AgentOutcome(LocalOutcome):
-    """As it waits for healing."""
+    """A local outcome as it waits for healing."""
 
     agent_id: str = ""
 

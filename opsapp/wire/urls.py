@@ -31,7 +31,7 @@ def is_host(host: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """Of the DNS, in any language."""
+    """Whether it is a name of the DNS, in any language."""
     try:
         return bool(_HOST.fullmatch(name.encode("idna").decode()))
     except UnicodeError:
@@ -39,7 +39,7 @@ def is_name(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """By its very name: nobody else can listen in between."""
+    """Whether the host is loopback by its very name: nobody else can listen in between."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:

@@ -104,7 +104,7 @@ def _told(worse: Sequence[Harm]) -> str:
 
 
 def came_back(at: float, over_at: Optional[float]) -> bool:
-    """It holds since `at`, and was known to be over shortly before."""
+    """Whether the condition came back: it holds since `at`, and was known to be over shortly before."""
     return over_at is not None and 0 <= at - over_at < FLAPS_WITHIN_S
 
 

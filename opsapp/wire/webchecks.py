@@ -87,7 +87,8 @@ class NextRequest(NamedTuple):
 
 
 def after_redirect(status: int, method: str, headers: Dict[str, str], first: str, after: str) -> NextRequest:
-    """A form that was sent is not sent again; headers stay with the origin that they were written for."""
+    """The request after a redirect: a form that was sent is not sent again; headers stay with the origin that they were
+    written for."""
     names = {name.lower() for name in headers}
     dropped = set() if _same_origin(first, after) else names - _PUBLIC_HEADERS
     becomes_get = status == 303 or (status in (301, 302) and method == "POST")

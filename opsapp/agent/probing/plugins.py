@@ -70,7 +70,7 @@ class PluginRunner:
         return place
 
     def _root_of(self, path: str) -> str:
-        """ "" where it is below no directory of `plugin_dirs`."""
+        """The directory of `plugin_dirs` that the path is below; "" where there is none."""
         roots = (os.path.realpath(directory) for directory in self._directories)
         return next((root for root in roots if path.startswith(root.rstrip("/") + "/")), "")
 
@@ -79,7 +79,7 @@ class PluginRunner:
             raise ProbeUnavailable("the agent runs only plugins below its plugin_dirs")
 
     def _above(self, path: str) -> List[str]:
-        """Up to the one of `plugin_dirs`."""
+        """The directories above the path, up to the one of `plugin_dirs`."""
         root, directories = self._root_of(path), [os.path.dirname(path)]
         while directories[-1] != root:
             directories.append(os.path.dirname(directories[-1]))

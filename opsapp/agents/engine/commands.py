@@ -56,8 +56,8 @@ def send_command(
     expiry: float | None = None,
     hide: Sequence[str] = (),
 ) -> str:
-    """Durable, in the caller's transaction; it leaves once that is committed. What is in `hide` reaches the agent and
-    is shown nowhere: not in the record's parameters, not in its output."""
+    """Send a durable command in the caller's transaction; it leaves once that is committed. What is in `hide` reaches
+    the agent and is shown nowhere: not in the record's parameters, not in its output."""
     agent, node = find_agent(root, agent_id), node_of(root)
     given = {**params} if timeout is None else {"timeout": timeout, **params}
     now, patience = node.clock.now(), node.config[AgentSettings].command_expiry_s if expiry is None else expiry
@@ -70,7 +70,7 @@ def send_command(
 
 
 def checked(kind: str, params: JsonObject) -> JsonObject:
-    """Or Invalid naming each wrong one."""
+    """The parameters as checked; Invalid names each wrong one."""
     try:
         return check_params(kind, dict(params))
     except WireError as wrong:
@@ -82,8 +82,8 @@ def checked(kind: str, params: JsonObject) -> JsonObject:
 
 
 def changed_since(root: Root, agent_id: str, since: float, without: str) -> float | None:
-    """When somebody has first asked this agent, from then on, for something that may change its host; None: nobody has.
-    What `without` asks for is its own, but for what it undoes, which a person may have wanted."""
+    """The time at which somebody first asked this agent, from then on, for something that may change its host; None:
+    nobody has. What `without` asks for is its own, but for what it undoes, which a person may have wanted."""
     agent = agents_of(root).get(agent_id)
     commands = () if agent is None else agent.commands.since(since)
     return next((command.created_at for command in commands if _changes(command, without)), None)
@@ -104,7 +104,7 @@ def command_of(root: Root, agent_id: str, command_id: str) -> CommandRecord | No
 
 
 def answer_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
-    """None while it is open. What is gone is lost."""
+    """The command's answer, None while it is open. What is gone is lost."""
     agent = agents_of(root).get(agent_id)
     command = agent.commands.get(command_id) if agent is not None else None
     if command is None:
@@ -113,7 +113,7 @@ def answer_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
 
 
 def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
-    """Its status afterwards. `cancelled` at once when nobody else can have it."""
+    """Cancel a command and return its status, which is `cancelled` at once when nobody else can have it."""
     agent = find_agent(root, agent_id)
     command = agent.commands[command_id]
     agent.commands.cancel(command, node_of(root).clock.now())
@@ -123,7 +123,7 @@ def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
 
 
 def recall_command(root: Root, agent_id: str, command_id: str) -> bool:
-    """Only what nobody has been given, instead of stopping one that somebody may have begun."""
+    """Recall a command that nobody has been given, instead of stopping one that somebody may have begun."""
     agent = agents_of(root).get(agent_id)
     command = agent.commands.get(command_id) if agent is not None else None
     if command is None or command.status != "queued" or command.offered_to is not None:
@@ -140,7 +140,7 @@ def settle(root: Root, agent: Agent, *, ended: Sequence[str]) -> None:
 
 
 def tell(root: Root, agent: Agent, ended: Sequence[str] = ()) -> None:
-    """On /api/stream: a command of this agent has begun, or these are over."""
+    """Tell clients of /api/stream that a command of this agent has begun, or that these are over."""
     emit(root, EVENT, {"agent_id": agent.id, "label": agent.label, "ended": list(ended)})
 
 
@@ -157,7 +157,7 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[Comma
 
 
 def fitting(commands: list[CommandSent]) -> list[CommandSent]:
-    """As many as one answer carries."""
+    """As many of the commands as one answer carries."""
     chosen: list[CommandSent] = []
     room = MOST_BYTES_AT_ONCE
     for command in commands[:MOST_AT_ONCE]:
@@ -182,8 +182,8 @@ def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
 
 
 def take_result(root: Root, agent_id: str, result: CommandResult, session: str) -> None:
-    """Once: what comes again, or for a command that is over or unknown, changes nothing; nor does what a session says
-    that is no longer the agent's, or of another machine than the one that has the command."""
+    """Take a result once: what comes again, or for a command that is over or unknown, changes nothing; nor does what a
+    session says that is no longer the agent's, or of another machine than the one that has the command."""
     agent = agents_of(root).get(agent_id)
     if agent is not None and agent.state.session == session:
         now, machine = node_of(root).clock.now(), agent.state.machine_id
@@ -192,12 +192,12 @@ def take_result(root: Root, agent_id: str, result: CommandResult, session: str) 
 
 
 def take_steps(root: Root, steps: list[Step]) -> None:
-    """In one transaction, in their order."""
+    """Take the steps in one transaction, in their order."""
     for fn, values in steps:
         fn(root, *values)
 
 
 def refused(root: Root, agent_id: str, command_id: str, code: str, message: str, session: str) -> None:
-    """It will not run."""
+    """Note that the agent refused a command, which will not run."""
     reason = f"refused by the agent: {code}" + (f": {message}" if message else "")
     take_result(root, agent_id, CommandResult(command_id, "failed", reason=reason[:2000]), session)

@@ -57,7 +57,7 @@ class Target(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """As its agent says it; empty when the host does not know."""
+    """A machine as its agent describes it; empty when the host does not know."""
 
     machine_id: str
     hostname: str
@@ -92,7 +92,7 @@ class NamedKeyPolicy(paramiko.MissingHostKeyPolicy):
 
 
 def names(given: str, key: paramiko.PKey) -> bool:
-    """A fingerprint or a public key line."""
+    """Whether a fingerprint or a public key line names this key."""
     if given.startswith("SHA256:"):
         return given.rstrip("=") == fingerprint(key)
     parts = given.split()
@@ -106,7 +106,7 @@ class DeployHost:
         self._sudo = ""
 
     def run(self, step: str, command: str, timeout: int = SHORT_S) -> str:
-        """The step's failure unless it ended with 0. The far side ends it too when its time is up."""
+        """Run a command, and fail with the step unless it ends with 0; at the time-out the far side ends it too."""
         bounded = f"timeout -k 5 {timeout} sh -c {shlex.quote(command)}"
         try:
             result = self._connection.run(
@@ -205,7 +205,7 @@ def remember(target: Target, key: paramiko.PKey) -> None:
 
 
 def identify(target: Target) -> Machine:
-    """Blocks; for a lane."""
+    """Identify the machine; it blocks, so call it in a lane."""
     with connected(target) as host:
         host.become_root()
         lines = [line.strip() for line in host.run("login", MACHINE).splitlines()]
@@ -216,7 +216,7 @@ def identify(target: Target) -> Machine:
 def deploy(
     target: Target, server: str, agent_id: str, key: str, run_as: str, *, allow_plain_http: bool = False
 ) -> None:
-    """Blocks; for a lane."""
+    """Deploy the agent; it blocks, so call it in a lane."""
     with connected(target) as host:
         host.become_root()
         host.run("python", PYTHON)

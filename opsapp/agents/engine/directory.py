@@ -24,7 +24,7 @@ CHANGED = "_agent_changed"  # kept from /api/stream: an agent's record is not wh
 
 
 class AgentFacts(NamedTuple):
-    """`last_seen` is the store's; memory may know better."""
+    """What is known of an agent; `last_seen` is the store's, and memory may know better."""
 
     id: str
     label: str
@@ -79,7 +79,8 @@ class Directory(Projection[AgentFacts]):
         self.on_change: Callable[[str, AgentFacts | None], None] = lambda agent_id, facts: None
 
     def all(self, root: Root) -> list[AgentFacts]:
-        """As the transaction behind `root` sees them, or newer; as they were read last where it has written."""
+        """All agents as the transaction behind `root` sees them, or newer; as they were read last where it has
+        written."""
         self.catch_up(root)
         return self.all_known()
 
@@ -88,7 +89,7 @@ class Directory(Projection[AgentFacts]):
         return self._facts.get(agent_id)
 
     def all_known(self) -> list[AgentFacts]:
-        """As they were read last; costs nothing."""
+        """All agents as they were read last; costs nothing."""
         return list(self._facts.values())
 
     def shares_name(self, facts: AgentFacts) -> bool:
@@ -111,7 +112,7 @@ class Directory(Projection[AgentFacts]):
         return tuple(self._facts)
 
     def known_facts(self, agent_id: str) -> AgentFacts | None:
-        """As it was read last."""
+        """The agent as it was read last."""
         return self._facts.get(agent_id)
 
     def silent_at(self, agent_id: str) -> float | None:
@@ -182,5 +183,5 @@ def tags_of_event(node: Node, event: Event) -> Collection[str]:
 
 
 def seen_agents(root: Root, sight: Sight) -> Collection[str]:
-    """From memory."""
+    """The ids of the agents that `sight` sees, from memory."""
     return {facts.id for facts in directory_of(node_of(root)).all(root) if sight.sees(facts.tags)}

@@ -74,7 +74,7 @@ def executor_trouble(node: Node) -> str | None:
 
 
 def held_of_runs(node: Node) -> frozenset[str] | None:
-    """What scripts here cannot do to each other and the executor; None where nobody knows yet."""
+    """The locks that scripts hold here against each other and the executor; None where nobody knows yet."""
     return node.registry[KEY].holds if KEY in node.registry else None
 
 
@@ -105,7 +105,7 @@ class SharesUser(Forbidden):
 
 
 class _Command:
-    """What the executor says of it, for the greenlet that waits."""
+    """A command as the executor reports it, for the greenlet that waits."""
 
     def __init__(self) -> None:
         self.said: SimpleQueue[Word] = SimpleQueue()
@@ -252,7 +252,7 @@ class ExecutorProcess:
         self._not_before = now + (min(LONGEST_WAIT_S, 0.5 * 2**self._failures) if self._failures else 0.0)
 
     def _reap(self) -> int | None:
-        """The socket is closed: it ends by itself, and is killed when it does not. Its exit code."""
+        """Wait for the executor's exit code after its socket is closed, and kill it when it does not end."""
         child = self._launched.child if self._launched else None
         if child is None:
             return None
@@ -308,7 +308,7 @@ class ExecutorProcess:
         on_start: Callable[[], None] = lambda: None,
         on_output: Callable[[str], None] = lambda text: None,
     ) -> CommandResult:
-        """It begins at most once: where nobody can tell how far it came, it is `lost`."""
+        """Run a command, which begins at most once: where nobody can tell how far it came, it is `lost`."""
         command = self._commands[command_id] = _Command()
         try:
             checked: ProgramCommand = read_params("program", params)
@@ -338,7 +338,7 @@ class ExecutorProcess:
             del self._commands[command_id]
 
     def _next_word(self, command: _Command, overdue_at: float) -> Word | None:
-        """An executor that is silent holds nothing beyond the command's own time-out: None."""
+        """The executor's next word; None when it stays silent beyond the command's own time-out."""
         while True:
             now = self._node.clock.monotonic()
             try:

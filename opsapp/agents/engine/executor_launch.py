@@ -37,7 +37,7 @@ class NoExecutor(Unavailable):
 
 
 class ExecutorUser(NamedTuple):
-    """`shared`: as the service itself. Decided once, when the process starts."""
+    """The executor's user; `shared`: the service's own. Decided once, when the process starts."""
 
     name: str
     uid: int
@@ -74,7 +74,7 @@ def user_name(uid: int) -> str:
 
 
 def place_of(data: str | None, node: str) -> Path:
-    """Beside the data, or for this process alone where there is none."""
+    """The executor's directory beside the data, or one for this process alone where there is no data."""
     return Path(data) / "executor" / node if data else Path(tempfile.mkdtemp(prefix="opsapp-executor."))
 
 
@@ -138,7 +138,7 @@ def _interpreters(who: ExecutorUser, given: str | None) -> Sequence[str]:
 
 
 def _started(interpreters: Sequence[str], words: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """By the first interpreter that its user may run."""
+    """Start the executor with the first interpreter that its user may run."""
     *others, last = interpreters
     for interpreter in others:
         try:
@@ -179,6 +179,6 @@ def _home(uid: int) -> str:
 
 
 def remove(place: Path, data: str | None) -> None:
-    """What was for this process alone."""
+    """Remove the directory if it was for this process alone."""
     if not data:
         shutil.rmtree(place, ignore_errors=True)

@@ -66,20 +66,20 @@ def give_up(root: Root, enrolled: Enrolled) -> None:
 
 
 def rotate_key(root: Root, agent: Agent) -> str:
-    """Sessions that know the old one are ended by whoever holds them."""
+    """Give the agent a new key; sessions that know the old one are ended by whoever holds them."""
     key = replace_key(root, agent)
     touched(root, agent.id, key_digest=agent.key_digest)
     return key
 
 
 def revoke_key(root: Root, agent: Agent) -> None:
-    """A session ends as with `rotate_key`."""
+    """Revoke the agent's key; a session ends as with `rotate_key`."""
     resources.revoke_key(root, agent)
     touched(root, agent.id, key_digest="")
 
 
 class DeletedAgent(NamedTuple):
-    """It can be put back, with the digest of the key that counted."""
+    """A deleted agent that can be put back, with the digest of the key that counted."""
 
     agent: Agent
     key_digest: str

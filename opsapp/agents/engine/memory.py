@@ -138,7 +138,7 @@ class Memory:
         return kept_of(report, self.named).values
 
     def interval_of(self, agent_id: str) -> float:
-        """More often while somebody watches."""
+        """The seconds between reports, fewer while somebody watches."""
         interval = min(self.interval, STREAM_S) if self._is_watched(agent_id) else self.interval
         return int(interval) if interval == int(interval) else interval
 
@@ -195,7 +195,7 @@ class Memory:
         return not self.kept(report).keys() <= self.series.get(agent_id, {}).keys()
 
     def observe(self, agent_id: str, report: HostReport, at: float) -> None:
-        """A spooled one is history alone."""
+        """Take in a report; a spooled one is history alone."""
         spooled = report.is_spooled
         self.taken["spooled" if spooled else "live"] += 1
         measured = min(at, report.time or 0.0) if spooled else at
@@ -209,7 +209,7 @@ class Memory:
         self.on_heard(agent_id, report)
 
     def hear(self, agent_id: str, report: Measurement, at: float) -> None:
-        """A live report, to this node or to another. No history."""
+        """Take in a live report, to this node or to another, without any history."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
@@ -240,7 +240,7 @@ class Memory:
         return None if heard is None else skew_of(heard.ahead)
 
     def skew_with(self, agent_id: str, report: HostReport, at: float) -> float | None:
-        """With a report that has just come."""
+        """The clock's skew as measured with a report that has just come."""
         heard = self.heard.get(agent_id)
         fresh = [] if report.time is None or report.is_spooled else [report.time - at]
         return skew_of([*(heard.ahead if heard else ()), *fresh])
@@ -282,7 +282,7 @@ class Memory:
         return stop
 
     def last_seen(self, agent_id: str, stored: float | None) -> float | None:
-        """The latest that this node knows: its own, the store's, other nodes' by the journal."""
+        """The latest sign of life that this node knows: its own, the store's, other nodes' by the journal."""
         heard = self.heard.get(agent_id)
         # What other nodes heard comes by the journal, as these series alone; all else was heard here.
         observed = self.node.series.live.observed_at(subject(agent_id), *self.series.get(agent_id, ()))

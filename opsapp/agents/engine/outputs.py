@@ -18,7 +18,7 @@ class OutputWatchers:
         self._watchers: dict[str, list[OutputWatcher]] = {}
 
     def watch(self, command_id: str, watcher: OutputWatcher) -> Callable[[], None]:
-        """`watcher(seq, text)`; the answer ends it."""
+        """Call `watcher(seq, text)` with each piece of output; the function returned ends it."""
         self._watchers.setdefault(command_id, []).append(watcher)
 
         def stop() -> None:

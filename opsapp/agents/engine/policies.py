@@ -27,13 +27,13 @@ MOST_VERSION = 2**50
 
 
 class ShownKey(NamedTuple):
-    """Of the key itself only this is kept, in memory."""
+    """The key as shown by an agent; only this is kept of it, in memory."""
 
     digest: str
     secret: str  # signs its policies
 
     def secret_for(self, features: Collection[str]) -> str:
-        """An older agent knows the signature with the digest only."""
+        """The secret to sign with; an older agent knows the signature with the digest only."""
         return self.secret if BY_KEY in features else self.digest
 
 
@@ -64,7 +64,7 @@ def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: 
 
 
 def policies_of(root: Root, agent_id: str) -> PolicyBundle | None:
-    """None before the first."""
+    """The agent's policies; None before the first."""
     agent = find_agent(root, agent_id)
     return None if agent.policies is None else made(PolicyBundle, agent.policies.bundle)
 
@@ -100,6 +100,6 @@ def newer_than(agent: Agent, held: int | None, secret: str) -> NewerPolicies | N
 
 
 def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> NewerPolicies | None:
-    """For a session that is open."""
+    """The newer policies that wait, for a session that is open."""
     agent = agents_of(root).get(agent_id)
     return None if agent is None else newer_than(agent, held, secret)

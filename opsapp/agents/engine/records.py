@@ -28,8 +28,8 @@ NEWEST = (*logic.MEASURED, "uptime_s")
 
 
 class HostFacts(NamedTuple):
-    """As rules and plans see it. Nothing here changes with every report: what is made of many of these is kept for as
-    long as they are equal."""
+    """A host as rules and plans see it. Nothing here changes with every report: what is made of many of these is kept
+    for as long as they are equal."""
 
     agent_id: str
     hostname: str
@@ -43,7 +43,7 @@ class HostFacts(NamedTuple):
 
 
 class SilentHost(NamedTuple):
-    """It was heard once and is not heard now."""
+    """A host that was heard once and is not heard now."""
 
     agent_id: str
     hostname: str
@@ -96,7 +96,7 @@ def standing_of_hosts(root: Root) -> HostsStanding:
 
 
 def host_ids(root: Root, names: Collection[str]) -> dict[str, str]:
-    """By their hostnames or labels."""
+    """The ids of hosts by their hostnames or labels."""
     heard = [facts for facts in directory_of(node_of(root)).all(root) if facts.status != "pending"]
     return {name: facts.id for facts in heard for name in (host_name(facts), facts.label) if name in names}
 
@@ -135,7 +135,7 @@ class AgentStatus(NamedTuple):
 
 
 class AgentStatuses:
-    """At one moment. For many of them: what is the same for all is looked up once."""
+    """The statuses of agents at one moment; what is the same for all is looked up once."""
 
     def __init__(self, node: Node) -> None:
         self.node, self.memory, self.now = node, memory_of(node), node.clock.now()
@@ -158,7 +158,7 @@ class AgentStatuses:
         return facts.status == "online" and not_heard_since and self.now - since <= logic.waited_for_s(self.interval)
 
     def is_online(self, facts: AgentFacts) -> bool:
-        """Where one sign of life is enough, no other is looked for."""
+        """Whether the agent is online; where one sign of life is enough, no other is looked for."""
         if facts.status == "pending":
             return False
         heard = self.memory.heard.get(facts.id)
@@ -171,7 +171,7 @@ class AgentStatuses:
 
 
 def is_connected(node: Node, state: AgentState | AgentFacts, agent_id: str) -> bool:
-    """Here or, as far as the record says, on another node."""
+    """Whether the agent is connected here or, as far as the record says, to another node."""
     return agent_id in memory_of(node).connected or lives_elsewhere(node, state)
 
 
@@ -181,7 +181,7 @@ def session_elsewhere(root: Root, agent_id: str) -> str | None:
 
 
 def held_by(node: Node, agent: Agent) -> str | None:
-    """None when its session is here or nowhere."""
+    """The node that holds the agent's session; None when it is here or nowhere."""
     connected_here = agent.id in memory_of(node).connected
     return agent.state.node.partition(":")[0] if not connected_here and lives_elsewhere(node, agent.state) else None
 
@@ -193,7 +193,7 @@ def status_of(node: Node, agent: Agent) -> str:
 def rows(
     root: Root, ids: Collection[str] | None = None, status: str | None = None, sight: Sight | None = None
 ) -> list[AgentRow]:
-    """From memory, by label. Of those that stand otherwise than `status` none is made. `sight`: of those that it sees,
+    """Agents' rows from memory, by label; with `status` only those that have it. `sight`: of those that it sees,
     without a word of others."""
     node = node_of(root)
     directory = directory_of(node)
@@ -253,7 +253,7 @@ def detail(root: Root, agent: Agent) -> AgentDetail:
 
 
 def metrics_of(node: Node, agent_id: str) -> tuple[AgentMetrics, float | None]:
-    """And when it was measured."""
+    """The agent's newest metrics, and when they were measured."""
     heard = memory_of(node).heard.get(agent_id)
     if heard is not None and heard.report is not None:
         return heard.report, heard.at
@@ -262,7 +262,7 @@ def metrics_of(node: Node, agent_id: str) -> tuple[AgentMetrics, float | None]:
 
 
 def fleet(root: Root, rows: Iterable[AgentRow]) -> list[FleetRow]:
-    """With their newest figures, and CPU and memory of the last hours as means."""
+    """The hosts with their newest figures, and CPU and memory of the last hours as means."""
     node, agents = node_of(root), agents_of(root)
     reading = node.series.reading(root)
     end = int(node.clock.now() * 1000) // FLEET_STEP * FLEET_STEP + FLEET_STEP

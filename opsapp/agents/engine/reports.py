@@ -49,7 +49,7 @@ def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, sessio
 
 
 def take_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
-    """It waits for healing, with its time by our clock."""
+    """Store the outcome of a local heal for healing, with its time by our clock."""
     at = by_our_clock(outcome.created_at, skew, node_of(root).clock.now())
     keep_outcome(root, agent_id, replace(outcome, created_at=at))
     wake_after_commit(root, OUTCOMES)
@@ -181,7 +181,7 @@ def _tell(root: Root, agent: Agent, status: str, title: str, text: str, now: flo
 
 
 def owner(node: Node) -> str:
-    """As state records name this process."""
+    """This process as state records name it."""
     return f"{node.name}:{node.boot}"
 
 
@@ -237,7 +237,7 @@ def answer(node: Node, agent: Agent, sent: list[CommandSent], cancels: list[str]
 
 
 def further(reply: PollAnswer, node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> PollAnswer:
-    """With what an agent gets beside that says which policies it holds."""
+    """The poll answer with what an agent gets beside, which says the policies it holds."""
     newer = policies.newer_than(agent, report.policy_version, key.secret_for(report.features))
     protected, signed = tuple(memory_of(node).protected), None if newer is None else newer.signed
     return replace(reply, time=node.clock.now(), protected_processes=protected, policies=signed)

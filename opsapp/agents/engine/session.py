@@ -51,7 +51,7 @@ class SessionLine(Protocol):
     """What a session needs of a WebSocket."""
 
     def receive(self, timeout: float | None = None) -> str | bytes | None:
-        """None once it is closed; TimeoutError."""
+        """The next message, None once it is closed; TimeoutError when none comes."""
 
     def send(self, message: str | bytes) -> None:
         """Waits while the peer is slow; LineClosed when it is gone."""
@@ -103,7 +103,7 @@ class AgentSession:
 
     # ---- from any greenlet
     def post(self, message: SessionMessage) -> None:
-        """Soon, in order, without making the caller wait for a slow agent."""
+        """Send a message soon, in order, without making the caller wait for a slow agent."""
         if len(self._waiting) >= QUEUE_MOST:
             self.stop(frames.CLOSE_TOO_FAST, "the agent does not read")
             return
@@ -129,14 +129,15 @@ class AgentSession:
             self.streams.end()
 
     def offer(self, sent: list[CommandSent], cancels: list[str]) -> None:
-        """Both are committed as offered to this session."""
+        """Send commands and cancellations, which are both committed as offered to this session."""
         for command in sent:
             self.post(messages.CommandTold(command.command_id, command))
         for command_id in cancels:
             self.post(messages.CancelAsked(command_id))
 
     def measure(self, token: int, store: str) -> AsyncResult:
-        """Asked for now under a token of this store. It has no effect on the host, so nothing of it is stored."""
+        """Ask for a measurement now under a token of this store. It has no effect on the host, so nothing of it is
+        stored."""
         name = f"measure-{new_id()}"
         self.measures[name] = AsyncResult()
         params: Passed = {"heal_id": name, "token": token, "phase": "measure"}
@@ -147,7 +148,7 @@ class AgentSession:
         self.post(self._sessions.settings())
 
     def probe(self, target: Passed) -> AsyncResult:
-        """Asked now; None when the agent cannot say. Nothing of it is stored."""
+        """Ask for a probe now; None when the agent cannot say. Nothing of it is stored."""
         name, answer = f"probe-{new_id()}", AsyncResult()
         if self.ended:
             answer.set(None)
@@ -174,13 +175,13 @@ class AgentSession:
             self.post(messages.PoliciesTold(f"policies-{given.version}", signed.bundle, signed.signature))
 
     def deleted(self, unfinished: list[str]) -> None:
-        """What it runs for us is stopped with the last words of this session."""
+        """End the session of a deleted agent; what it runs for us is stopped with the last words."""
         for command_id in unfinished:
             self._send_or_drop(messages.encode(messages.CancelAsked(command_id)))
         self.stop(frames.CLOSE_BAD_KEY, "the agent was deleted")
 
     def stop(self, code: int, reason: str) -> None:
-        """From outside: from now on nothing that it says counts."""
+        """Stop the session from outside: from now on nothing that it says counts."""
         if not self.ended:
             self.ended = True
             log.info("session ends agent=%s code=%d reason=%s", self.agent_id, code, reason)
@@ -292,8 +293,8 @@ class AgentSession:
                 log.warning("end of session not stored agent=%s: %s", self.agent_id, problem)
 
     def _durably(self, fn: Callable[..., Any], *values: Any) -> Any:
-        """However long the store is away: what the agent sent is not acknowledged before. All of these may be done
-        twice."""
+        """Call `fn` however long the store is away: what the agent sent is not acknowledged before. All of these may be
+        done twice."""
         try:
             return until_stored(self._node, fn, *values, waits=self._waits)
         finally:

@@ -47,14 +47,14 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
 
 
 def close_session(root: Root, agent_id: str, session: str) -> None:
-    """Unless another one has taken its place. The agent may only be restarted."""
+    """Close the session unless another one has taken its place; the agent may only be restarted."""
     agent = _without_session(root, agent_id, session)
     if agent is not None:
         agent.state.last_seen = node_of(root).clock.now()
 
 
 def lose_session(root: Root, agent_id: str, session: str) -> None:
-    """Not even an answer to a ping was heard: the agent is offline."""
+    """Note a lost session: not even an answer to a ping was heard, so the agent is offline."""
     agent, node = _without_session(root, agent_id, session), node_of(root)
     if agent is not None:
         agent.state.last_seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)
@@ -93,7 +93,7 @@ def flag_clone(root: Root, agent_id: str) -> None:
 
 
 def store_report(root: Root, agent_id: str, report: HostReport, ip: str, session: str) -> None:
-    """When it says something that the store does not know."""
+    """Store the report when it says something that the store does not know."""
     agent = find_agent(root, agent_id)
     if agent.state.session == session:
         reports.take_report(root, agent, report, ip=ip, session=session)

@@ -51,14 +51,14 @@ class Sessions:
         self.patience = Patience(node.clock)
 
     def serve(self, agent_id: str, key: ShownKey, line: SessionLine, ip: str) -> None:
-        """Until it ends; in the connection's greenlet."""
+        """Serve the session until it ends, in the connection's greenlet."""
         if not self._pushing:
             self._pushing = True
             self.node.supervisor.add("agents-push", self.push, every=PUSH_EVERY_S, wake=(commands.QUEUE,))
         AgentSession(self, agent_id, key, line, ip).run()
 
     def admit(self, session: AgentSession) -> bool:
-        """From an older session of the same machine if need be. False: a clone."""
+        """Admit a session, which takes over from an older one of the same machine; False: the agent is a clone."""
         present = self.live.get(session.agent_id)
         if present is not None and not present.ended:
             if present.machine_id != session.machine_id:
@@ -80,7 +80,7 @@ class Sessions:
         return True
 
     def push(self) -> bool:
-        """Once they are marked as offered."""
+        """Send the commands once they are marked as offered."""
         self._tell_settings()
         last = self.node.last_transaction()
         if last == self._seen_transaction or not self.live:
@@ -133,7 +133,7 @@ class Sessions:
             session.renew_policies()
 
     def open_stream(self, agent_id: str, kind: str, params: Passed) -> AgentStream:
-        """To an agent that is connected here."""
+        """Open a stream to an agent that is connected here."""
         session = open_session(self.node, agent_id)
         if session is None:
             raise Unavailable("The agent is not connected.", code="agent_offline", retry_after=10)
@@ -170,7 +170,7 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
 
 
 def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> Measurement | None:
-    """For another node that asks: None when there is no session here."""
+    """A measurement for another node that asks; None when there is no session here."""
     session = open_session(node, agent_id)
     return None if session is None else _measured_by(node, session, timeout, token)
 
@@ -180,8 +180,8 @@ def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) 
 
 
 def request_probe(node: Node, agent_id: str, target: Passed) -> Outcome | None:
-    """None: it is gone, or says nothing in time. On the hub: the calling greenlet waits. The agent is asked by the node
-    that holds its session."""
+    """The agent's outcome of a probe; None: it is gone, or says nothing in time. On the hub: the calling greenlet
+    waits. The agent is asked by the node that holds its session."""
     if open_session(node, agent_id) is not None:
         return probed_here(node, agent_id, target)
     other_node = node.transact(records.session_elsewhere, agent_id)
@@ -190,7 +190,7 @@ def request_probe(node: Node, agent_id: str, target: Passed) -> Outcome | None:
 
 
 def probed_here(node: Node, agent_id: str, target: Passed) -> Outcome | None:
-    """For another node that asks: None when there is no session here."""
+    """A probe's outcome for another node that asks; None when there is no session here."""
     session = open_session(node, agent_id)
     if session is None:
         return None

@@ -25,7 +25,7 @@ Send = Callable[[str | bytes], None]
 
 
 class EndOfStream(Exception):
-    """`message` is the agent's `closed`."""
+    """The stream has ended; `message` is the agent's `closed`."""
 
     def __init__(self, message: StreamClosed):
         super().__init__(message.code)
@@ -33,7 +33,7 @@ class EndOfStream(Exception):
 
 
 class AgentStream:
-    """From the server's side."""
+    """A stream to an agent, from the server's side."""
 
     def __init__(self, number: int, kind: str, send: Send, on_end: Callable[[int], None]):
         self.number = number
@@ -87,7 +87,7 @@ class AgentStream:
 
     # ---- from the reader or writer
     def take(self, timeout: float) -> Any:
-        """None when nothing comes in time; Ended once all has been taken."""
+        """The next piece, None when nothing comes in time; Ended once all has been taken."""
         while not self._items:
             if self._closed is not None:
                 raise EndOfStream(self._closed)
@@ -97,7 +97,7 @@ class AgentStream:
         return self._items.popleft()
 
     def opened(self) -> StreamOpened:
-        """Or the problem that it has."""
+        """The agent's answer to the opening, or the problem that it has."""
         try:
             item = self.take(OPEN_S)
         except EndOfStream as ended:
@@ -110,7 +110,7 @@ class AgentStream:
         return item
 
     def used(self, size: int) -> None:
-        """So many bytes have been passed on: the agent may send as many more."""
+        """Note that so many bytes have been passed on: the agent may send as many more."""
         self._owed += size
         if self._owed >= GRANT_STEP or self.kind == "logs":
             owed, self._owed = self._owed, 0
@@ -119,7 +119,7 @@ class AgentStream:
                 self._send(encode(Credit(self.number, owed)))
 
     def write(self, offset: int, data: bytes) -> None:
-        """Waits for the agent's window. Ended when it has given up."""
+        """Write data once the agent's window allows it; Ended when the agent has given up."""
         while self._credit < len(data):
             if self._closed is not None:
                 raise EndOfStream(self._closed)
@@ -132,7 +132,7 @@ class AgentStream:
         self._send(pack_chunk(FileChunk(self.number, offset, data)))
 
     def finish(self, size: int, sha256: str) -> StreamClosed:
-        """What the agent made of it."""
+        """End the file, and return what the agent made of it."""
         if self._closed is None:
             self._send(encode(Finish(self.number, size, sha256)))
         while True:
@@ -193,7 +193,7 @@ class AgentStreams:
 
 
 def problem_of(closed: StreamClosed) -> problems.Problem:
-    """As the caller is told."""
+    """The problem as the caller is told of it."""
     code, message = closed.code, closed.message
     if code == "not_found":
         return problems.NotFound(message or "There is no such file.", code="no_such_file")

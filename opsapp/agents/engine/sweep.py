@@ -36,7 +36,7 @@ def listen(node: Node) -> bool:
 
 
 def move(root: Root, by: float) -> None:
-    """A command waits for its agent as long as it would have."""
+    """Move the expiry of commands: each waits for its agent as long as it would have."""
     leases.check(root, LEASE)
     for agent in at_work(root):
         for command in agent.commands.unfinished():

@@ -100,7 +100,7 @@ def agents_called(root: Root, name: str) -> list[str]:
 
 
 def add_agent(root: Root, label: str, tags: Sequence[str], now: float) -> tuple[str, str]:
-    """Its id and its key, which is kept nowhere."""
+    """Add an agent; its id and its key, which is kept nowhere."""
     agent_id, key = new_id(), new_token()
     agents_of(root)[agent_id] = Agent(label, tags, digest(key), now)
     root.system[KEYS][digest(key)] = agent_id
@@ -122,7 +122,7 @@ def put_key_back(root: Root, agent: Agent, key_digest: str) -> None:
 
 
 def replace_key(root: Root, agent: Agent) -> str:
-    """The old one is worth nothing from the commit on."""
+    """Replace the key; the old one is worth nothing from the commit on."""
     revoke_key(root, agent)
     key = new_token()
     agent.key_digest = digest(key)
@@ -131,13 +131,13 @@ def replace_key(root: Root, agent: Agent) -> str:
 
 
 def revoke_key(root: Root, agent: Agent) -> None:
-    """Fine when there is none."""
+    """Revoke the agent's key; it is fine when there is none."""
     root.system[KEYS].pop(agent.key_digest, None)
     agent.key_digest = ""
 
 
 def remove_agent(root: Root, agent: Agent) -> None:
-    """With all that hangs on it. Its series are named nowhere any more."""
+    """Remove an agent with all that hangs on it. Its series are named nowhere any more."""
     rename_host(root, agent, "")
     revoke_key(root, agent)
     root.system[OPEN].pop(agent.id, None)
@@ -169,7 +169,7 @@ def rename_host(root: Root, agent: Agent, hostname: str) -> None:
 
 
 def keep_index(root: Root, agent: Agent) -> None:
-    """After its commands changed."""
+    """Keep the index after the agent's commands changed."""
     index: Any = root.system[OPEN]
     if bool(agent.commands.open) != (agent.id in index):
         if agent.commands.open:
@@ -192,17 +192,17 @@ def at_work(root: Root, among: Container[str] | None = None) -> Iterator[Agent]:
 
 
 def keep_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:
-    """Once however often it is sent."""
+    """Keep an outcome once, however often it is sent."""
     root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome.outcome_id}", {**plain(outcome), "agent_id": agent_id})
 
 
 def outcomes_wait(root: Root) -> bool:
-    """A look that costs nothing."""
+    """Whether outcomes wait, by a look that costs nothing."""
     return bool(root.system[OUTCOMES])
 
 
 def take_outcomes(root: Root, most: int = 100) -> list[AgentOutcome]:
-    """They are then the caller's, in its transaction."""
+    """Take outcomes, which are then the caller's, in its transaction."""
     waiting = root.system[OUTCOMES]
     names = list(waiting)[:most]
     outcomes = (made(AgentOutcome, waiting.pop(name)) for name in names)

@@ -17,7 +17,7 @@ KEPT_TERMS = 20
 
 
 class AgentState(Persistent):
-    """An object of its own, written when it changes and now and then."""
+    """An agent's state, an object of its own, written when it changes and now and then."""
 
     silent_at: float | None = None  # when a session ended because nothing was heard any more
     silences: tuple[tuple[float, float], ...] = ()  # when it was not heard for so long that it may have healed alone
@@ -51,7 +51,7 @@ class Policies(Persistent):
         self.given = given[-KEPT_TERMS:]  # (version, budget, its window) of bundles from before
 
     def earlier(self) -> tuple[tuple[int, int, float], ...]:
-        """With the present one, which is the last."""
+        """Version, budget and window of the earlier bundles, with the present one as the last."""
         bundle = self.bundle
         return (*self.given, (bundle["version"], bundle["budget"], bundle["budget_window_s"]))
 
@@ -99,7 +99,7 @@ class Agent(Record):
 
 
 class InstallScript(Facet):
-    """For every user, and for agents too, since a bare host has nobody who signs in."""
+    """The install script for every user, and for agents too, since a bare host has nobody who signs in."""
 
     url = "/api/agents/install-script"
     __acl__ = ((Allow, Authenticated, (Permission.view,)),)

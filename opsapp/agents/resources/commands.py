@@ -74,7 +74,7 @@ class Command(SealedFields, Record):
         return params, hide
 
     def take(self, result: CommandResult) -> None:
-        """A secret goes with its end."""
+        """Take the result; a secret is dropped when its command ends."""
         hide = self._concealed()[1]
         self.exit_code, self.truncated = result.exit_code, result.truncated
         self.output = masked(result.output, hide)
@@ -117,7 +117,8 @@ class Command(SealedFields, Record):
         return CommandSent(self.__name__, self.type, params, store)
 
     def began(self, at: float, now: float) -> None:
-        """By the host's clock, which may be a day off, and we may hear of the delivery later than it began."""
+        """Note when the command began by the host's clock, which may be a day off; we may hear of the delivery later
+        than it began."""
         self.started_at = min(max(at, self.created_at), now)
         self.delivered_at = min(self.delivered_at or now, self.started_at)
 
@@ -215,7 +216,7 @@ class Commands(Folder):
             command.began(started_at, now)
 
     def finish(self, result: CommandResult, now: float, machine: str | None = None) -> bool:
-        """False when it changes nothing: an unknown command, one that is over, or one that another machine has."""
+        """Finish a command; False when that changes nothing: it is unknown or over, or another machine has it."""
         command = self.get(result.command_id)
         if command is None or not command.may_be_ended_by(machine) or not command.become(result.status, now):
             return False

@@ -60,7 +60,7 @@ def note_refusal(root: Root, actor: Actor, action: str, target: str, reason: str
 
 
 def refused(node: Node, actor: Actor, action: str, target: str, reason: str) -> None:
-    """In a transaction of its own, or only counted where there are too many."""
+    """Record a refusal in a transaction of its own, or only count it where there are too many."""
     if admits(node, actor, action, reason):
         node.transact(note_refusal, actor, action, target, reason)
 

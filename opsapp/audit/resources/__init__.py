@@ -57,7 +57,7 @@ def record(
     before: Any = None,
     after: Any = None,
 ) -> None:
-    """In the transaction that does it. `reason`: the code of a refusal."""
+    """Record an action in the transaction that does it. `reason`: the code of a refusal."""
     node = node_of(root)
     logs = audit_logs_of(root)
     name, key = node.writer(), chain_key(root)

@@ -45,7 +45,7 @@ class Checked(NamedTuple):
 
 
 def lost(name: str, at: float) -> KeptEntry:
-    """For one that cannot be read. It fits no link, so that the record is told as not whole."""
+    """Stands for an entry that cannot be read. It fits no link, so that the record is told as not whole."""
     return {
         "id": name,
         "time": at,

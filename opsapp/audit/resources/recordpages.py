@@ -14,8 +14,8 @@ from .log import Log, Piece
 
 
 def read(logs: list[Log], wanted: AuditFilter, last: str | None = None) -> tuple[list[KeptEntry], int]:
-    """And how many there are in all. It goes on after the `last` entry of the page before: what has come since has
-    moved it back."""
+    """The entries of a page, and how many there are in all. It goes on after the `last` entry of the page before: what
+    has come since has moved it back."""
     pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda row: row[:2], reverse=True)
     kept, offset = behind(pieces, wanted.offset - (last is not None))
     rows = islice(newest_first(kept, wanted), offset, None)
@@ -25,7 +25,7 @@ def read(logs: list[Log], wanted: AuditFilter, last: str | None = None) -> tuple
 
 
 def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:
-    """Without the pieces that lie before the page as a whole, and what is still to be skipped. All entries of a piece
+    """The pieces without those that lie wholly before the page, and what is still to be skipped. All entries of a piece
     rank before what is older than its first, so it goes when everything that may be as new as that, itself included,
     fits into the offset."""
     sums = [0, *accumulate(piece.size for piece in pieces)]

@@ -200,8 +200,8 @@ def _add_first_admin(root: Root, password_hash: str) -> bool:
 
 
 def _tell(password: str, data: str | None) -> None:
-    """In a file beside the data, and on a terminal. What is not a terminal is a log, which others read: it gets the
-    name of the file only."""
+    """Write the password to a file beside the data, and to a terminal. What is not a terminal is a log, which others
+    read: it gets the name of the file only."""
     if data:
         path = Path(data).absolute() / "admin-password"
         path.unlink(missing_ok=True)

@@ -177,7 +177,7 @@ def visited(
 
 
 def bind_password_of(node: Node, settings: LdapSettings) -> str | None:
-    """As it stands in the file, or the secret that is named there."""
+    """The password as it stands in the file, or the secret that is named there."""
     said = settings.bind_password
     if said is None or not places(said):
         return said

@@ -29,7 +29,7 @@ Row = TypeVar("Row")
 
 
 class KnownUser(NamedTuple):
-    """As one was when the check began. Another `generation` or sign-in: it is not the same any more."""
+    """A user as it was when the check began. Another `generation` or sign-in: it is not the same any more."""
 
     username: str
     entry_id: str

@@ -21,8 +21,8 @@ Counters = list[tuple[str, AttemptLimit]]
 
 
 def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Counters:
-    """By address, and by username so that many addresses do not help. A known browser has one of its own: what others
-    try does not count there."""
+    """Attempts count by address, and by username so that many addresses do not help. A known browser has one of its
+    own: what others try does not count there."""
     settings = node.config[LoginSettings]
     by_ip = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
     by_name = AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s)

@@ -36,7 +36,7 @@ class ProviderSilent(Malformed):
 
 
 def discover(settings: OidcSettings) -> str:
-    """As JSON text; empty when it does not answer, or says what cannot be."""
+    """The provider's description as JSON text; empty when it does not answer, or says what cannot be."""
     try:
         client = _client(settings, None)
     except Exception as problem:  # noqa: BLE001 - whatever oic makes of an answer
@@ -143,8 +143,8 @@ def _authentication(client: Client, settings: OidcSettings) -> str:
 
 
 def check(token: Any, issuer: str, client_id: str, nonce: str, now: int) -> None:
-    """Of an id_token whose signature oic has seen. oic lets `SKEW_S` pass at both ends; at the end nothing is let pass
-    here."""
+    """Check an id_token whose signature oic has seen. oic lets `SKEW_S` pass at both ends; at the end nothing is let
+    pass here."""
     from oic.oic.message import IdToken
 
     if not isinstance(token, IdToken):

@@ -58,7 +58,7 @@ def _keep_pending(root: Root, username: str, secret: str) -> None:
 
 
 def confirm(node: Node, username: str, code: str, actor: Actor) -> RecoveryCodes:
-    """With a code of the pending secret; the recovery codes are shown this once."""
+    """A code of the pending secret confirms it; the recovery codes are shown this once."""
     with refusals_noted(node, actor, "totp.enable", username):
         count_attempt(node, proof_counters(node, username))
         codes = [_recovery_code() for _ in range(RECOVERY_CODES)]

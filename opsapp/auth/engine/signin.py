@@ -71,7 +71,7 @@ def _begin(root: Root, counters: Counters, username: str) -> BegunAttempt:
 def _open(
     root: Root, username: str, password_hash: str, client: Client, life: float
 ) -> LoggedIn | SecondStepDue | None:
-    """Not if the user was disabled or got another password meanwhile."""
+    """None if the user was disabled or got another password meanwhile."""
     user = resources.find_enabled(root, username)
     if user is None or user.password_hash != password_hash:
         return None

@@ -83,7 +83,7 @@ def _describing(node: Node) -> Lane:
 
 
 def _describe(node: Node, settings: OidcSettings) -> str:
-    """In the lane: one asks, and who waited takes what that one was told."""
+    """One asks in the lane, and who waited takes what that one was told."""
     known = node.registry.get(DESCRIPTION)
     if known is not None and known.issuer == settings.issuer and node.clock.monotonic() < known.until:
         return known.text

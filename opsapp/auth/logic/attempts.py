@@ -18,7 +18,7 @@ Limit = AttemptLimit  # stores that were written before it was renamed know it b
 
 
 class Counted(NamedTuple):
-    """Of one address or name: when it tried, until when it is locked."""
+    """When one address or name tried, and until when it is locked."""
 
     times: tuple[float, ...] = ()
     locked_until: float = 0.0

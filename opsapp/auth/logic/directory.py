@@ -69,7 +69,7 @@ def of_ids(template: str, attribute: str, ids: Iterable[bytes]) -> str:
 
 
 def filter_problem(template: str, needs: frozenset[str], knows: frozenset[str]) -> str | None:
-    """As far as it can be seen without the directory."""
+    """What is wrong with the template, as far as it shows without the directory."""
     given = set(PLACES.findall(template))
     if given - knows:
         return "may have the places " + " and ".join("{" + name + "}" for name in sorted(knows))

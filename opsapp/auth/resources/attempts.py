@@ -24,7 +24,7 @@ class Attempts(Persistent):
 
 
 def count(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
-    """On each counter, in order, until one is locked: the seconds of the lock (0: none is)."""
+    """Count on each counter until one is locked; the seconds of that lock (0: none is)."""
     for name, limit in wanted:
         record = _record(root, name, limit)
         counted = attempt(record.counted, limit, now)

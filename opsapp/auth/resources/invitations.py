@@ -55,7 +55,7 @@ def is_invited(root: Root, username: str, now: float) -> bool:
 
 
 def find_invitation(root: Root, token: str, now: float) -> Invitation | None:
-    """Not too old, and by somebody who is still an admin, or had a shell on the server."""
+    """An invitation is valid if not too old, and by somebody still an admin or with a shell on the server."""
     invitation = invitations_of(root).get(_name_of(token))
     if invitation is None or invitation.expires_at <= now:
         return None
@@ -78,7 +78,7 @@ def purge_invitations(root: Root, now: float, after: str = "") -> str | None:
 
 
 def move(root: Root, by: float) -> None:
-    """By so many seconds: a link is good for as long as it would have been."""
+    """Move times by so many seconds: a link is good for as long as it would have been."""
     leases.check(root, LEASE)
     for invitation in invitations_of(root).values():
         invitation.expires_at += by

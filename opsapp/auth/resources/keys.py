@@ -75,7 +75,7 @@ def make_key(
 
 
 def find_key(root: Root, token: str, now: float) -> tuple[ApiKey, str] | None:
-    """With the role that it has now: its own, but never more than its user's."""
+    """The key and the role that it has now: its own, but never more than its user's."""
     key_id = key_ids_of(root).get(digest(token))
     return None if key_id is None else live_key(root, key_id, now)
 

@@ -87,7 +87,7 @@ def change(root: Root, team: Team, said: TeamSettings) -> None:
 
 
 def delete(root: Root, team: Team) -> None:
-    """Not with members: who is in no team sees all that their role sees."""
+    """A team with members is not deleted: who is in no team sees all that their role sees."""
     if team.said["members"]:
         raise Conflict(
             "This team has members. Take them out first: who is in no team may do everything of their role.",

@@ -87,7 +87,7 @@ def last_words(root: Root, output: str) -> str:
 
 
 def without_secrets(root: Root, output: str) -> str:
-    """An empty text where nobody knows all secrets."""
+    """The output with secrets masked; an empty text where nobody knows all secrets."""
     secrets = all_values(root) if output.strip() else None
     return "" if secrets is None else public_text(masked(output, secrets))
 

@@ -120,7 +120,7 @@ def cancel(root: Root, run: Run) -> None:
 
 
 def notify(root: Root, run: Run, now: float) -> str | None:
-    """With its row in the outbox of notifications the run is done. Why there can be none, else None."""
+    """Put the notification into the outbox, and the run is done; the reason when there can be none, else None."""
     params = run.params
     assert isinstance(params, NotificationParams)
     try:

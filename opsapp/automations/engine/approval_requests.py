@@ -20,7 +20,7 @@ KIND: Kind = "run"
 
 
 def freeze(root: Root, run: Run, automation: Automation) -> None:
-    """What the automation is made of, and the hosts on which all of it would run."""
+    """Freeze what the automation is made of, and the hosts on which all of it would run."""
     run.uses, run.hosts = uses(root, automation), targets.hosts_of(root, automation.id)
 
 
@@ -83,7 +83,7 @@ def written_by(root: Root, automation_id: str, name: str) -> str | None:
 
 
 def accepted(root: Root, automation_id: str) -> None:
-    """From here on those count who change it."""
+    """Note that an automation was accepted: from here on those count who change it."""
     for automation in with_parts(root, automation_id):
         if automation.authors:
             automation.authors = ()

@@ -140,7 +140,7 @@ def _target_problems(kind: str, target: Targeted) -> dict[str, str]:
 
 
 def _is_new_agent(root: Root, target: Targeted, present: Automation | None) -> bool:
-    """An unknown agent; one deleted since hinders no other change."""
+    """Whether it names an unknown agent; one deleted since hinders no other change."""
     agent_id = target.agent_id
     if agent_id is None or agent_id in agents_of(root):
         return False
@@ -296,7 +296,7 @@ def _changed(root: Root, automation_id: str) -> None:
 
 
 def export(root: Root, hostname_of: Callable[[str], str]) -> list[AutomationSettings]:
-    """Without ids, tokens and secrets; those that others are made of are called by their place."""
+    """The automations without ids, tokens and secrets; those that others are made of are called by their place."""
     ordered = sorted(automations_of(root).whole(), key=lambda automation: (automation.created_at, automation.id))
     places = {automation.id: f"{PLACE}{n}" for n, automation in enumerate(ordered)}
     return [_exported(automation, places, hostname_of) for automation in ordered]
@@ -314,8 +314,8 @@ def _exported(automation: Automation, places: dict[str, str], hostname_of: Calla
 def import_all(
     root: Root, listed: Mapping[int, AutomationSettings], wrong: Mapping[str, str], by: str, now: float
 ) -> list[str]:
-    """All or nothing, parts before those made of them. With `wrong`, what is so of entries that are not `listed`, every
-    mistake is told at once."""
+    """Import all or nothing, parts before those made of them. With `wrong`, what is so of entries that are not
+    `listed`, every mistake is told at once."""
     waiting, wrong = dict(listed), dict(wrong)
     ids = {place: place for place in (PLACE + field.partition(".")[0] for field in wrong)}
     while waiting:

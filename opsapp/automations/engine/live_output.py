@@ -25,7 +25,7 @@ KEY = "opsapp.automations.listeners"
 
 
 def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
-    """Output on its way; whether more is wanted."""
+    """Write output while it is on its way; whether more is wanted."""
     run = run_of(root, run_id)
     if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
         return False

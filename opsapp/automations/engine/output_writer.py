@@ -73,7 +73,7 @@ class OutputWriter:
         return text
 
     def rest(self) -> str:
-        """For the last transaction to take along. Nothing is written after this."""
+        """The text that the last transaction takes along. Nothing is written after this."""
         while self._storing:
             self._moved.clear()
             self._moved.wait()

@@ -98,7 +98,7 @@ def service_command(path: str, service: str, action: str) -> list[str]:
 
 
 def argv_of(manager: str, service: str, action: str) -> list[str]:
-    """By whichever service manager there is. A service's name cannot become an option."""
+    """The command line for whichever service manager there is. A service's name cannot become an option."""
     if manager == "systemd":
         flags = ["--no-pager"] if action == "status" else []
         return ["systemctl", action, *flags, "--", service]

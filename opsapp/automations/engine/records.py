@@ -26,7 +26,7 @@ from . import approval_requests, flow, notices, schedules
 
 
 def rows(root: Root, text: str | None, uses: str | None = None) -> list[AutomationRow]:
-    """By name; with `text` in their name or description; with `uses` those that name it."""
+    """Automations by name; with `text` in their name or description; with `uses` those that name it."""
     present, damaged = automations_of(root).parted()
     automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
@@ -109,8 +109,8 @@ def _part(root: Root, step: str, run_id: str, status: str) -> RunPart:
 def page(
     root: Root, automation: Automation | None, status: str | None, limit: int, offset: int
 ) -> tuple[list[RunRow], int]:
-    """Of an automation or of all, newest first, and how many there are. Only the page's runs and those under way are
-    read: an index tells how others ended."""
+    """Runs of an automation or of all, newest first, and how many there are. Only the page's runs and those under way
+    are read: an index tells how others ended."""
     runs, automation_id = runs_of(root), None if automation is None else automation.id
     ends = [status] if status in FINAL else [] if status else sorted(FINAL)
     under_way = set() if status in FINAL else _under_way(root, automation, status)

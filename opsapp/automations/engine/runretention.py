@@ -19,7 +19,7 @@ PAGE = 200
 
 
 def forget(root: Root, now: float) -> bool:
-    """A page of runs that nobody wants kept; whether there may be more."""
+    """Delete a page of runs that nobody wants kept; whether there may be more."""
     days = node_of(root).config[RunsRetention].days
     before = f"{int((now - days * 86400) * 1000):012x}"
     old: list[str] = []
@@ -31,7 +31,8 @@ def forget(root: Root, now: float) -> bool:
 
 
 def trim(root: Root, first: str = "") -> str | None:
-    """What a page of automations has beyond the runs that each may keep; the automation to go on with, or None."""
+    """Delete what a page of automations has beyond the runs that each may keep; the automation to go on with, or
+    None."""
     most, dropped = node_of(root).config[RunsRetention].per_automation, 0
     ids = list(islice(automations_of(root).keys(first), PAGE + 1))
     for automation_id in ids[:PAGE]:

@@ -101,7 +101,7 @@ def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: fl
 
 
 def read(root: Root, automation_id: str) -> NextRun | None:
-    """Behind what was handled, and none before the automation's settings were made."""
+    """The next run, behind what was handled, and none before the automation's settings were made."""
     handled, plan = board_of(root).clock.handled, automations_of(root).plan_for(automation_id)
     made_at = min(plan.made_at, node_of(root).clock.now()) if plan else 0.0  # later: by a clock that was ahead
     row = next_of(root, automation_id, plan, max(handled[0] - 0.001, made_at))
@@ -143,8 +143,8 @@ def _run(root: Root, plan: SchedulePlan, row: NextRun, now: float, *, missed: bo
 
 
 def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
-    """So many runs wait that a tick makes no other one: a schedule that is faster than its runs would queue for ever.
-    People are told when that begins, and again only after half of the queue was worked off."""
+    """Whether so many runs wait that a tick makes no other one: a schedule that is faster than its runs would queue for
+    ever. People are told when that begins, and again only after half of the queue was worked off."""
     most, state = flow.options(root).max_waiting, standing_of(root, automation_id)
     waiting, was_full = len(state.waiting) if board_of(root).queue else 0, state.row.full
     if waiting < most:
@@ -221,8 +221,8 @@ class Scheduler(Projection[NextRun]):
                     self.node.wake(QUEUE)
 
     def pause(self) -> float:
-        """Until the next moment, to the point and not to a pulse. What brings a nearer one wakes the step, and so does
-        the lease: without it what is due stays due."""
+        """The seconds until the next moment, to the point and not to a pulse. What brings a nearer one wakes the step,
+        and so does the lease: without it what is due stays due."""
         if not self.node.leases.holds(LEASE):
             return LOOK_S
         left = max(0.0, self.heap[0].at - self.node.clock.now()) if self.heap else LOOK_S + PULSE_S
@@ -247,7 +247,7 @@ class Scheduler(Projection[NextRun]):
         return self._tick()
 
     def _drop(self) -> None:
-        """Before the next tick everything is read from where the last holder of the lease left off."""
+        """Drop what was read: before the next tick it is read from where the last holder of the lease left off."""
         if self.loaded:
             self.loaded = False
             self.heap, self.rows = [], {}

@@ -45,8 +45,8 @@ def plain(hosts: Hosts) -> list[dict[str, str]]:
 
 
 def of_run(root: Root, run: Run) -> list[RunTarget]:
-    """Or a problem that says why there are none. What people have agreed to is exactly the hosts that they were shown,
-    whatever these are called or tagged by now."""
+    """The run's targets, or a problem that says why there are none. What people have agreed to is exactly the hosts
+    that they were shown, whatever these are called or tagged by now."""
     if run.hosts is None:
         assert isinstance(run.params, Targeted)
         return [RunTarget(host.agent_id, name_of(host)) for host in meant(root, run.params)]
@@ -60,7 +60,7 @@ def of_run(root: Root, run: Run) -> list[RunTarget]:
 
 
 def meant(root: Root, params: Targeted) -> list[HostFacts]:
-    """Or a problem that says why there is none."""
+    """The hosts that are meant, or a problem that says why there is none."""
     present = agents_of(root)
     known = [host for host in agents.hosts(root) if host.agent_id in present]  # one may have been deleted just now
     if params.agent_id:

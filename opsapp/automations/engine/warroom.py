@@ -52,7 +52,7 @@ def section(root: Root, incident: IncidentRecord, now: float) -> WarRoomSection:
 
 
 def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
-    """It acts on this host, or on what shares a tag with it."""
+    """Whether it acts on this host, or on what shares a tag with it."""
     params = automation.params
     if not isinstance(params, Targeted):
         return False
@@ -62,7 +62,7 @@ def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
 
 
 def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> bool:
-    """Somebody ran it in one of these outages, wherever it acts. That it ran by itself then says nothing."""
+    """Whether somebody ran it in one of these outages, wherever it acts. That it ran by itself then says nothing."""
     if not outages or (automation.state.last_run or 0) < outages[0].started:
         return False
     spans = [(first_id(outage.started), first_id(outage.ended + 0.001)) for outage in outages]
@@ -192,5 +192,5 @@ def at_least(good: int, tried: int) -> float:
 
 
 def for_condition(helped: int, tried_here: int, good: int, tried: int) -> float:
-    """Against this very condition. Where it was never tried, a general success counts half."""
+    """The score against this very condition. Where it was never tried, a general success counts half."""
     return at_least(helped, tried_here) if tried_here else at_least(good, tried) / 2

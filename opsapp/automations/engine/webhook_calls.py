@@ -22,7 +22,7 @@ def automation_of(root: Root, token: str) -> Automation | None:
 
 
 def count(root: Root, automation: Automation, now: float) -> None:
-    """TooMany when there were too many in the last minute. What is refused is not written."""
+    """Count a call; TooMany when there were too many in the last minute. What is refused is not written."""
     calls = board_of(root).calls
     most = flow.options(root).webhook_calls_per_minute
     mine = calls.get(automation.id)

@@ -93,7 +93,7 @@ def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
 
 
 def _is_json(text: str) -> bool:
-    """An object or a list: a bare number or word may mean anything."""
+    """Whether the text is a JSON object or a list: a bare number or word may mean anything."""
     try:
         return isinstance(json.loads(text), dict | list)
     except (ValueError, RecursionError):

@@ -24,7 +24,7 @@ class Missing(ValueError):
 
 
 def variable(kind: str, name: str) -> str:
-    """Names that differ never share a variable."""
+    """The variable for a reference; names that differ never share one."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     mark = "" if plain == name else "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"OPSAPP_{kind.upper()}_{plain}{mark}"
@@ -52,7 +52,7 @@ def begins_with_a_secret(text: str) -> bool:
 
 
 def with_a_word(text: str) -> str:
-    """With a harmless word in every place, for judging its form."""
+    """The text with a harmless word in every place, for judging its form."""
     return PLACE.sub("1", text)
 
 
@@ -71,8 +71,8 @@ class Values:
         return PLACE.sub(lambda match: form(self._value((match[1], match[2]))), text)
 
     def script(self, text: str, shell: str | None) -> tuple[str, dict[str, str]]:
-        """With references in its places, and the variables that they refer to. Missing as well: placeholders that stand
-        where they cannot be filled in safely."""
+        """The script with references in its places, and the variables that they refer to. Missing as well: placeholders
+        that stand where they cannot be filled in safely."""
         problem = script_problem(text, shell)
         if problem:
             raise Missing(f"its placeholders cannot be filled in safely: {problem}")

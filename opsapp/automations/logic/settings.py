@@ -97,13 +97,13 @@ class AutomationSettings:
 
 
 def read_params(kind: str, given: object) -> tuple[dict[str, Any], dict[str, str]]:
-    """With defaults, and what is wrong with them by path."""
+    """The params with defaults, and what is wrong with them by path."""
     wrong: dict[str, str] = {}
     return BY_TYPE.choices[kind].read(given, "params", wrong), wrong
 
 
 def runs_programs(kind: str, place: str) -> bool:
-    """On the server: what `automations.server_scripts` may forbid."""
+    """Whether it runs programs on the server: what `automations.server_scripts` may forbid."""
     return kind in PROGRAMS and place == "here"
 
 

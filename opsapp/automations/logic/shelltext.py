@@ -72,7 +72,8 @@ class Rewritten(NamedTuple):
 
 
 def shell_of(interpreter: str | None, script: str) -> str | None:
-    """None: another program reads it. The first line counts as the kernel reads it, when no interpreter is named."""
+    """The shell that reads the script; None: another program does. The first line counts as the kernel reads it, when
+    no interpreter is named."""
     command = interpreter or DEFAULT_SHELL
     if interpreter is None and script.startswith("#!"):
         words = script.partition("\n")[0][2:].split()
@@ -239,7 +240,7 @@ class _ShellReader:
         self._heredocs = []
 
     def _body(self, delimiter: str, tabs: bool) -> str:
-        """To the end of the line that is the delimiter, or of the text."""
+        """The text up to the line that is the delimiter, or to the end."""
         at = self._at
         while at < len(self._text):
             end = self._text.find("\n", at) + 1 or len(self._text)

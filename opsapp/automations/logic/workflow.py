@@ -114,7 +114,7 @@ def step_problems(params: WorkflowParams) -> dict[str, str]:
 
 
 def contains(start: str, parts: Callable[[str], Iterable[str]], wanted: str) -> bool:
-    """At any depth."""
+    """Whether `wanted` is a part of `start` at any depth."""
     seen: set[str] = set()
     waiting = list(parts(start))
     while waiting:

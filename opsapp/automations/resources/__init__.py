@@ -75,7 +75,7 @@ def runs_of(root: Root) -> Any:
 
 
 def run_of(root: Root, run_id: str | None) -> Run | None:
-    """With what it does; None where there is none, or it cannot be read."""
+    """The run with what it does; None where there is none, or it cannot be read."""
     runs = runs_of(root)
     run: Run | None = runs.find(run_id)
     return run if run is not None and is_sound(runs, "definition of run", run.id, run.definition) else None

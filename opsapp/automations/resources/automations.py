@@ -216,7 +216,7 @@ class Automation(Record):
 
 
 def with_parts(root: Any, automation_id: str) -> list[Automation]:
-    """All that it is made of, at any depth, and itself; empty when there is none."""
+    """The automation and all that it is made of, at any depth; empty when there is none."""
     known: dict[str, Automation] = {}
     waiting = [automation_id]
     while waiting:

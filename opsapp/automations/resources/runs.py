@@ -151,7 +151,7 @@ class Run(SealedFields, Record):
 
     @property
     def outline(self) -> tuple[str, str, str]:
-        """Without a look into the definition, but for older runs."""
+        """The run's outline, without a look into the definition, but for older runs."""
         return self.outline_kept or self.settings.outline
 
     @property
@@ -218,7 +218,7 @@ class Runs(Folder):
         self.counts.add(status, of_automation)
 
     def newest_ended(self, automation_id: str | None, status: str, count: int) -> list[str]:
-        """Ids, of an automation or of all."""
+        """Ids of the newest runs that ended so, of an automation or of all."""
         if automation_id is None:
             return self.ended[status].last(count)
         of_automation = _ended_as(automation_id, status)

@@ -65,7 +65,7 @@ class Past(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Of one subject, in pieces: an item of `events` is None where nothing fires."""
+    """One subject's evaluation, done in pieces: an item of `events` is None where nothing fires."""
 
     subject: str
     member: Member | None
@@ -73,7 +73,7 @@ class Evaluation(NamedTuple):
 
 
 class Alerts:
-    """Of one node. `past(rule_id, target)` reads a snapshot of the case book."""
+    """The alerts of one node. `past(rule_id, target)` reads a snapshot of the case book."""
 
     def __init__(self, readings: LiveReadings, settings: HealingSettings):
         self.readings = readings
@@ -122,7 +122,7 @@ class Alerts:
             self.begun = None
 
     def pause(self, paused: bool) -> None:
-        """After a resume every watched subject is evaluated."""
+        """Pause or resume; after a resume every watched subject is evaluated."""
         if self.paused and not paused:
             self.dirty.update(key[1] for key in self.watching.watches)
         self.paused = paused
@@ -247,7 +247,8 @@ class Alerts:
         return RuleEvent(rule.rule_id, about, now, again and _is_early(past, now, rule.cooldown_s))
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
-        """After a restart, a condition whose last case ended unresolved counts as fired already."""
+        """Return a watch's first state: after a restart, a condition whose last case ended unresolved counts as fired
+        already."""
         if (rule_id, target) not in self.restored:
             return AlertState()
         self.restored.discard((rule_id, target))

@@ -107,7 +107,8 @@ def audited(node: Node) -> int | None:
 
 
 def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
-    """Of links that were folded away nothing can be said."""
+    """Return the verdict, made invalid if an anchor contradicts it; nothing can be said of links that were folded
+    away."""
     if not verdict.valid:
         return verdict
     for anchor in anchors(node):

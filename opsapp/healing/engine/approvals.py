@@ -128,7 +128,7 @@ def request_of(approval: Approval | None, record: CaseRecord) -> Request:
 
 
 def request_now(context: PipelineContext, record: CaseRecord) -> Request:
-    """Of what is not whole yet nobody has decided."""
+    """Return the case's request as it is now; one that is not whole yet is pending, since nobody has decided on it."""
     approval = approval_of(context.root, record)
     draft = context.healing.waves.draft_of(record) if approval is None else None
     if draft is None:

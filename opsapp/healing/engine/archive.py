@@ -40,7 +40,7 @@ def case_page(root: Root, after: str) -> ArchivePage:
 
 
 def ledger_page(root: Root, after: str) -> ArchivePage:
-    """By place in the chain, up to where it ended when the first page was asked for."""
+    """Return a page of entries by place in the chain, up to where the chain ended when the first page was asked for."""
     ledger = healing_of(root).ledger
     first, last = _places(after) if after else (ledger.folded.links, ledger.links())
     places = list(islice(ledger.order.items(first + 1, last), archive.PAGE))

@@ -118,7 +118,7 @@ def add_edge(root: Root, target: str, parent: str) -> None:
 
 
 def add_edge_back(root: Root, edge: tuple[str, str]) -> None:
-    """As one that a person has confirmed."""
+    """Add the edge again, as one that a person has confirmed."""
     add_edge(root, *edge)
 
 

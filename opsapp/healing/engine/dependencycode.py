@@ -51,7 +51,7 @@ def delete(_node: Node, root: Root, target: str) -> None:
 
 
 def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str, EntryMistake]:
-    """Of the whole graph, once all of the document is in it."""
+    """Return the mistakes of the whole graph, once all of the document is in it."""
     declared = healing_of(root).dependencies.declared(SOURCE)
     monitors = {monitor.name for monitor in monitors_of(root).values()}
     changed = {change.key for change in changes}

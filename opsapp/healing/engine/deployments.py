@@ -54,7 +54,8 @@ def mistakes(root: Root, named: Mapping[str, Sequence[str]], at: float | None) -
 
 
 def _inventory(root: Root) -> Inventory:
-    """With what was added a moment ago: a pipeline may add a monitor and post the deployment next."""
+    """Return the inventory with what was added a moment ago: a pipeline may add a monitor and post the deployment
+    next."""
     register_of(node_of(root)).catch_up(root)
     return fleet_access(root).inventory(root)
 

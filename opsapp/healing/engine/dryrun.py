@@ -118,7 +118,8 @@ def _told(metrics: Metrics, world: World) -> World:
 
 
 def compare(root: Root, text: str, targets: RuleTargets | None) -> Compared:
-    """Of what reports something that the condition names; with `targets`, of the others in it too."""
+    """Compare the condition with whatever reports something that it names; with `targets`, also with those of them that
+    do not."""
     readings, condition, now = _readings(root), parse(text), node_of(root).clock.now()
     members = [member for member in fleet_access(root).inventory(root) if member.is_among(targets)]
     looks = [look for member in members for look in _looks(member, readings, condition, now)]
@@ -131,7 +132,7 @@ def compare(root: Root, text: str, targets: RuleTargets | None) -> Compared:
 
 
 def names(root: Root) -> list[ReadingRecord]:
-    """As conditions say it: a service's state once, whatever services there are."""
+    """List the readings as conditions name them: a service's state once, whatever services there are."""
     readings = _readings(root)
     examples: dict[tuple[str, str], tuple[OfWhat, object, str]] = {}
     subjects: dict[tuple[str, str], set[str]] = {}

@@ -154,7 +154,8 @@ def end_others(context: PipelineContext, record: CaseRecord) -> list[str]:
 
 
 def release_others(context: PipelineContext, record: CaseRecord) -> None:
-    """From here on the case waits for people: what other rules find fires again after their cooldown."""
+    """End what other rules found: from here on the case waits for people, and these rules fire again after their
+    cooldown."""
     for rule_id in end_others(context, record):
         forget(context, rule_id, record.target, "absorbed", f"case {record.id}")
 

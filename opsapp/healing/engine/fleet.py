@@ -131,7 +131,7 @@ def _monitor(entry: Entry) -> Member:
 
 
 def capabilities_of(root: Root, hostname: str) -> CapabilityRecord:
-    """As it last probed. An error if several agents report the name."""
+    """Return the agent's capabilities as it last probed them; it is an error if several agents report the name."""
     agent = agent_named(root, hostname)
     values = agent.manifest.values if agent.manifest else {}
     tools = (values.get("capabilities") or {}).items()

@@ -57,7 +57,7 @@ class ForeseenEvent(NamedTuple):
 
 
 class ForecastSuggestion(NamedTuple):
-    """With another `when` it is suggested again."""
+    """A suggestion from a forecast; with another `when` it is suggested again."""
 
     category: str
     message: str
@@ -118,7 +118,7 @@ def examine(
     section: PredictionSettings,
     now: float,
 ) -> dict[str, AgentOutlook]:
-    """In a thread; by agent."""
+    """Examine, in a thread, what was measured, and return each agent's outlook by its id."""
     seen: dict[str, AgentOutlook] = {}
     for news in measured:
         of_agent = seen.setdefault(news.member.item_id, AgentOutlook([], []))
@@ -141,7 +141,7 @@ def examine(
 
 
 def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, now: float) -> UnusualPoint | None:
-    """Into memory; the newest anomaly that is still to be told."""
+    """Take the news into memory and return the newest anomaly that is still to be told."""
     followed, odd = foresight.take(news), None
     for point in news.hours:
         followed.outlook.past.correct(*point)
@@ -259,7 +259,7 @@ def _suggestion(
 
 
 def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
-    """Under the lease. Each event and suggestion once."""
+    """Keep, under the lease, what was seen: each event and suggestion once."""
     leases.check(root, "healing")
     healing = healing_of(root)
     told = dict(healing.foresight.told)

@@ -138,7 +138,7 @@ def _is_on(name: str, target: str) -> bool:
 
 
 def _conditions(rule: WatchedRule, member: Member, samples: Samples) -> Iterator[tuple[str, Condition]]:
-    """By target. What others tell is no measurement."""
+    """Yield the rule's conditions on the member by target; what others tell is left out, as it is no measurement."""
     for condition in () if rule.condition.reads_events else instances(rule.condition, member, samples):
         yield target_of(member.name, condition), condition
 

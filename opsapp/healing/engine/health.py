@@ -108,7 +108,8 @@ def _notes(root: Root) -> list[str]:
 
 
 def _braked(healing: Healing, world: World) -> list[str]:
-    """Of the whole fleet, or of each rule, site and target that has used up its heals of the hour."""
+    """Tell which brake is pulled: of the whole fleet, or of each rule, site and target that has used up its heals of
+    the hour."""
     limits = world.settings.brake
     fleet = brake.pulled(world.load("", "")._replace(rule=0, site=0, target=0), limits)
     if fleet:
@@ -181,6 +182,6 @@ def _of_brake(root: Root, healing: Healing) -> Iterator[Any]:
 
 
 def _busiest(healing: Healing, world: World) -> dict[str, int]:
-    """Of each scope the one with most heals within an hour."""
+    """Return for each scope the most heals that one of its members had within an hour."""
     loads = [world.load(heal.rule_id, heal.target) for heal in healing.recent(world.now)]
     return {scope: max((getattr(load, scope) for load in loads), default=0) for scope in brake.SCOPES}

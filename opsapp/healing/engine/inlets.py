@@ -51,7 +51,7 @@ class SentEntry(NamedTuple):
 
 
 class SentEvents(NamedTuple):
-    """Of a body, or of a part of it."""
+    """The events of a body, or of a part of it."""
 
     inlet_id: str
     entries: Sequence[SentEntry]
@@ -68,7 +68,7 @@ def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) 
 
 
 def create_for(root: Root, name: str, mapping: dict[str, str], token_digest: str, by: str, now: float) -> Inlet:
-    """With a token that somebody else has made."""
+    """Create an inlet with a token that somebody else has made."""
     inlets = healing_of(root).inlets
     inlet = inlets[new_id()] = Inlet(name, {**MAPPING, **mapping}, token_digest, by, now)
     inlets.by_digest[token_digest] = inlet.__name__
@@ -260,7 +260,7 @@ def count_after_commit(root: Root, inlet: Inlet, taken: int, refused: int) -> No
 
 
 def figures(root: Root) -> Iterable[Any]:
-    """Under the names that inlets have now."""
+    """Yield the counts of events under the names that inlets have now."""
     told = "Events from elsewhere since the start."
     events = CounterMetricFamily("opsapp_inlet_events", told, labels=["inlet", "name", "result"])
     counts: Counts = node_of(root).registry[KEY]

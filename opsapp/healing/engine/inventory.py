@@ -56,8 +56,8 @@ class Member(NamedTuple):
 
 
 class Inventory(list[Member]):
-    """At one moment. It never changes, so each index is made once; the same object is used as long as no member
-    changes."""
+    """The members at one moment. It never changes, so each index is made once; the same object is used as long as no
+    member changes."""
 
     @cached_property
     def agents(self) -> list[Member]:
@@ -69,7 +69,7 @@ class Inventory(list[Member]):
 
     @cached_property
     def monitors(self) -> dict[str, str]:
-        """Of monitors that are not paused, the subjects by each of their names."""
+        """Map each name of the monitors that are not paused to the monitor's subject."""
         looked_at = [member for member in self if not member.is_agent and member.online]
         return {name: member.subject for member in looked_at for name in (member.name, *member.names)}
 
@@ -93,7 +93,7 @@ class Inventory(list[Member]):
 
     @cached_property
     def _subjects(self) -> dict[str, tuple[str, ...]]:
-        """Of what is online, by name."""
+        """Map each name to the subjects that are online under it."""
         by_name: dict[str, list[str]] = {}
         for member in self:
             for name in {member.name, *member.names} if member.online else ():
@@ -129,7 +129,8 @@ class Inventory(list[Member]):
         return {name: member for member in reversed(self) for name in member.names}
 
     def monitors_of(self, names: Collection[str], below: Collection[str]) -> list[Member]:
-        """On one of these hosts, or called by one of these names or of those that depend on them; in order."""
+        """Return in order the monitors on one of these hosts, or called by one of these names or of those that depend
+        on them."""
         members = dict[int, Member]()
         for name in names:
             members.update(self._monitors_on.get(name, ()))
@@ -208,8 +209,8 @@ class FleetAccess(Protocol):
         """A monitor's last check failed, and that is not confirmed yet."""
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
-        """On the hub: start a check, or ask for a report. `done` gets the time at which it began; without a result
-        it is not called."""
+        """Start on the hub a check, or ask for a report. `done` gets the time at which it began; without a result it is
+        not called."""
 
 
 def fleet_access(root: Root) -> FleetAccess:

@@ -43,7 +43,7 @@ class LedgerChecks:
         return EVERY_S if self._steps > 1 or self.last is not None else LONG_AFTER_S
 
     def step(self) -> bool:
-        """As the node starts there is more urgent work than a long ledger."""
+        """Check the ledger, but not a long one as the node starts, when there is more urgent work."""
         self._steps += 1
         if self._steps == 1 and self._node.transact(_is_long):
             return False
@@ -87,7 +87,7 @@ def shown(verdict: ChainVerdict, head: str | None = None) -> LedgerVerdict:
 
 
 def answered(node: Node, head: str | None) -> LedgerVerdict:
-    """With a head that somebody has kept: whether the chain still goes through it."""
+    """Return the ledger's verdict and, with a head that somebody has kept, whether the chain still goes through it."""
     verdict = checks_of(node).now().verdict
     if head is None:
         return shown(verdict)

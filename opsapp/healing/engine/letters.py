@@ -215,7 +215,7 @@ def _ends(healing: Healing, ledger: Ledger, first: int, links: int) -> dict[str,
 
 
 def _is_told(record: LedgerRecord) -> bool:
-    """Of what a rule only told, people know already."""
+    """Whether the letter tells of the entry: what a rule only told, people know already."""
     if record.outcome == "notified":
         return not record.reason.startswith("level ")
     return record.outcome in (*HEALED, *NOT_HEALED, *HELD_BACK)

@@ -56,7 +56,7 @@ def lift(root: Root, rule_id: str) -> LiftAnswer:
 
 
 def _saved_minutes(root: Root, rule_id: str) -> float | None:
-    """Within the action's window alone: what would have come after it nobody has seen."""
+    """Return the minutes saved within the action's window alone: nobody has seen what would have come after it."""
     book = healing_of(root).trials
     durations = book.durations.get(rule_id)
     if durations is None or not durations.healed or len(durations.alone) < survival.ENOUGH:
@@ -110,7 +110,7 @@ NO_ENDS = "none of these failures is known to have ended"
 
 
 class ActionElsewhere(NamedTuple):
-    """From all rules that take it first."""
+    """What is known of an action from all rules that take it first."""
 
     action: str = ""
     trials: Trials = Trials()
@@ -154,8 +154,8 @@ def _sums(first: tuple[Any, ...], second: tuple[Any, ...]) -> Iterable[Any]:
 
 
 def savings(durations: Sequence[Duration], known: ActionElsewhere, cases: int | None = None) -> Savings:
-    """Of failures that nobody acted on; one not known to be over has lasted at least so long. `cases`: of so many
-    that were healed."""
+    """Estimate the savings from failures that nobody acted on; one not known to be over has lasted at least so long.
+    With `cases`, they are the savings of so many that were healed."""
     if not known.action:
         return Savings(why=NO_ACTION)
     if not durations:

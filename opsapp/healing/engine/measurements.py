@@ -22,7 +22,7 @@ UP = "up"
 
 
 class Measurements:
-    """For one transaction: each target is judged once."""
+    """The measurements for one transaction: each target is judged once."""
 
     def __init__(self, readings: LiveReadings, inventory: Inventory, rules: Iterable[RuleRecord], now: float):
         self.readings = readings

@@ -47,7 +47,7 @@ class MomentSubject(NamedTuple):
 
 
 class AskedTexts(NamedTuple):
-    """As the address has them. `all_runs`: of an incident, also those near it that are not its own."""
+    """The texts as the address has them. `all_runs`: of an incident, also those runs near it that are not its own."""
 
     since: str | None
     until: str | None
@@ -107,7 +107,7 @@ def _subject(root: Root, kind: Kind, item_id: str, now: float) -> MomentSubject:
 
 
 def _last_day(made_at: float, now: float) -> tuple[float, float, float]:
-    """Or what there is of it."""
+    """Return the span of the last day, or of what there is of it."""
     return max(now - DAY, min(made_at, now - LEAST_S)), now, now
 
 

@@ -62,7 +62,7 @@ def marks_of(
     deployed: Iterable[Deployment],
     span: AskedSpan,
 ) -> FoundMarks:
-    """Of a host and monitors, or `about` an incident of them. The oldest first."""
+    """Find the marks of a host and monitors, or `about` an incident of them, the oldest first."""
     incidents = [
         incident for monitor in monitors for incident in incidents_of(root).touching(span.since, span.until, monitor.id)
     ]
@@ -153,7 +153,7 @@ def _windows(root: Root, ids: Collection[str], span: AskedSpan) -> Iterator[Mome
 
 
 def runs_asked(root: Root, agent_id: str | None, about: Incident | None, span: AskedSpan, *, near: bool) -> list[Run]:
-    """Of an incident, with `near` all in that time; else on the host."""
+    """Return the runs of an incident (with `near` all in that time), or else those on the host."""
     if about is not None and near:
         return runs_near(root, span.since - BEFORE_S, span.until, MOST)
     if about is not None:

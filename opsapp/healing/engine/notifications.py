@@ -252,6 +252,6 @@ def _say(
     key: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Also in a maintenance window: what that leaves to people is nothing expected."""
+    """Tell people also in a maintenance window: what the window leaves to people is nothing expected."""
     tell(context.root, context.now, key=key or f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
          tags=("healing",), target=target, ids=ids, phase=phase, name=name or target, despite_window=True)  # fmt: skip

@@ -169,7 +169,7 @@ def _of_host(host: SilentHost) -> Trouble:
 
 
 def _of_nothing_here(root: Root) -> list[Trouble]:
-    """Of which another system told; the newest, where they are many."""
+    """List open incidents of nothing known here, of which another system told; only the newest, where they are many."""
     incidents = incidents_of(root)
     ids = list(incidents.open_of_none)[-MOST_TROUBLES:]
     return [
@@ -205,7 +205,7 @@ def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
 
 
 def _since(healing: Healing, rule_id: str, target: str) -> int | None:
-    """Of the open case, else the last one of the rule and target."""
+    """Return when the open case began, else when the last one of the rule and target ended."""
     for case in healing.book.open_cases(target):
         return int(case.record.opened_at)
     last = healing.book.last_of.get((rule_id, target))
@@ -248,7 +248,8 @@ def _under_way(root: Root, healing: Healing, case: CaseRecord, now: float) -> Ca
 
 
 def _told_due(case: CaseRecord) -> int | None:
-    """Of a heal that waits for its proof the latest moment: it is looked at each second."""
+    """Return when the case is due; for a heal that waits for its proof the latest moment, as it is looked at each
+    second."""
     due = case.deadline if isinstance(case, VerifyingCase) else case.due
     return int(due) if 0 < due < 1e11 else None
 
@@ -263,5 +264,5 @@ def _chain_of(healing: Healing, rule_id: str) -> tuple[RuleStep, ...]:
 
 
 def _told_params(params: Mapping[str, object]) -> str:
-    """As one would type them after the action."""
+    """Return the parameters as one would type them after the action."""
     return " ".join(value if isinstance(value, str) else json.dumps(value) for value in params.values() if value)

@@ -44,7 +44,7 @@ class KeptReading(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """In ms. `width` is 0 for raw readings."""
+    """A stretch of time in ms; `width` is 0 for raw readings."""
 
     start: int
     end: int
@@ -92,7 +92,7 @@ def needs(condition: Condition, kept: Iterable[KeptReading]) -> tuple[KeptReadin
 
 
 def raw_from(retention: SeriesRetention, now: int) -> int:
-    """In ms: since then each reading is kept."""
+    """Return the time in ms since which each reading is kept."""
     return (now - retention.raw_days * DAY) // DAY * DAY
 
 

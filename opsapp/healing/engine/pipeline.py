@@ -100,7 +100,7 @@ class HealingEngine:
             self.node.wake("live", "healing")
 
     def changed(self) -> None:
-        """From any thread."""
+        """Note a change and wake the node; any thread may call it."""
         self.stale = True
         self.node.wake("live")
 
@@ -387,7 +387,7 @@ def purge(root: Root, before: float) -> bool:
 
 
 def world_now(root: Root) -> World:
-    """For a view or an approval, with what this node knows."""
+    """Return the world for a view or an approval, with what this node knows."""
     node = node_of(root)
     engine = engine_of(node)
     failing = engine.alerts.failing() if engine else {}

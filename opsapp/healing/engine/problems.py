@@ -61,7 +61,7 @@ def _opened(root: Root, problem: RecurringProblem, heals: int, settings: Problem
 
 
 def _close(root: Root, problem: RecurringProblem, facts: ProblemFacts, why: str, now: float) -> None:
-    """With the heals that it had at last: they are not counted again."""
+    """Close the problem with the heals that it had at last, so that they are not counted again."""
     problems = healing_of(root).problems
     problems.keep(problem, facts._replace(heals=_heals(root, facts, now)))
     title = f"{facts.target}: the problem is closed"
@@ -79,7 +79,7 @@ def _tell(root: Root, problem: RecurringProblem, kind: str, severity: str, title
 
 
 def noted(problem: RecurringProblem) -> dict[str, str | float | None]:
-    """For the audit record."""
+    """Return what the audit record notes of the problem."""
     facts = problem.facts
     return {
         "title": f"{facts.rule_id} on {facts.target}",

@@ -21,7 +21,7 @@ Samples = Mapping[str, tuple[Any, float]]  # by name: what was reported, and whe
 
 
 class ToldReadings(NamedTuple):
-    """By the names after `event.`; when it was told last."""
+    """What an event told, by the names after `event.`, and when it was told last."""
 
     values: Mapping[str, object]
     told_at: float
@@ -46,7 +46,7 @@ class LiveReadings:
                 self.ran.add((subject, name))
 
     def samples(self, subject: str) -> dict[str, tuple[Any, float]]:
-        """Under the names that conditions use, with the time of observation."""
+        """Return the subject's readings under the names that conditions use, with the time of observation."""
         samples = dict(self.live.get(subject))
         if subject.startswith("monitor:"):
             samples.update({f"monitor.{name}": sample for name, sample in samples.items() if "." not in name})
@@ -77,7 +77,7 @@ class LiveReadings:
         return asked is not None and now - asked < ASKED_S and self.checked.get(subject, 0.0) < asked
 
     def look(self, subject: str, condition: Condition, now: float) -> Reading:
-        """Of a bound condition. Whoever sent an event says once that it is over: that holds now."""
+        """Read a bound condition. Whoever sent an event says once that it is over: that holds now."""
         member = self.members.get(subject)
         if member is None:
             return Reading(None, {}, None)
@@ -98,7 +98,7 @@ def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
 
 
 def instances(condition: Condition, member: Member, names: Iterable[str]) -> list[Condition]:
-    """For each service, container or mount with a reading. A monitor has none."""
+    """Bind the condition to each service, container or mount with a reading; a monitor has none."""
     if condition.family is None:
         return [condition]
     return [bind(condition, name) for name in condition.bindings(names)] if member.is_agent else []

@@ -62,7 +62,7 @@ class PastHeal(NamedTuple):
 
 
 def incident_spans(root: Root, graph: Graph, since: float, until: float) -> list[FailedSpan]:
-    """Of monitors that stand in the graph."""
+    """Return the failed spans of monitors that stand in the graph."""
     incidents, spans = incidents_of(root), []
     for monitor_id in list(incidents.by_monitor) if graph.nodes else ():
         for incident in incidents.touching(since, until, monitor_id):
@@ -113,7 +113,7 @@ class PastBudgets:
 
 @dataclass
 class PastWorlds:
-    """For one rule. `base` is the present world as plain values."""
+    """The past worlds for one rule; `base` is the present world as plain values."""
 
     base: World
     rule_id: str
@@ -177,7 +177,7 @@ class Firing:
 
 
 class HeldLevel(NamedTuple):
-    """And how long what the rule does at its level keeps its case open."""
+    """A rule's present level, and how long what the rule does at this level keeps its case open."""
 
     policy: PolicyChange
     heal_s: float
@@ -217,7 +217,7 @@ class Rehearsal:
     # -- time goes by
 
     def pace(self, interval_s: float, resolution_s: float) -> None:
-        """From now on readings come so often, and are as exact as that."""
+        """Set how often readings come from now on, and how exact they are."""
         self.interval, self._resolution_s = interval_s, resolution_s
         self.readings.members = {self.member.subject: self.member._replace(interval=interval_s)}
 
@@ -234,8 +234,8 @@ class Rehearsal:
             self._look(report.at, verdict)
 
     def take_alone(self, name: str, column: ReadingColumn) -> None:
-        """Of one reading that nothing else belongs to. Most say the same as before, and time brings nothing
-        meanwhile: of these only the last is kept."""
+        """Take the values of one reading that nothing else belongs to. Most say the same as before, and time brings
+        nothing meanwhile: of these only the last is kept."""
         stale_s, known, same = STALE_AFTER_INTERVALS * self.interval, self._known, None
         before, quiet, verdict = self._at, self._quiet_until(), self._verdict
         for read_at, value in zip(column.times, column.values, strict=True):
@@ -250,7 +250,7 @@ class Rehearsal:
             self._at, self._samples[name] = before, (same, before)
 
     def _quiet_until(self) -> float:
-        """Until then a reading that says the same changes nothing."""
+        """Return until when a reading that says the same changes nothing."""
         return -NEVER if self._polls else min(self._case_due, self.alerts.watching.next_due())
 
     def until(self, end: float) -> None:

@@ -65,7 +65,7 @@ class PastOfTarget(NamedTuple):
 
 
 class PastTarget(NamedTuple):
-    """And what is kept of what the rule names."""
+    """A target of a rule, and what is kept of the readings that the rule names."""
 
     member: Member
     condition: Condition
@@ -146,7 +146,8 @@ def answer(rule: RehearsedRule) -> Rehearsed:
 
 
 def _judged(rule: RehearsedRule) -> list[Judged]:
-    """In the order of time. A heal that would have begun counts against the limits of the next ones."""
+    """Judge the firings in the order of time; a heal that would have begun counts against the limits of the next
+    ones."""
     healed = _healed_on(rule.entries)
     fired = sorted(
         ((firing, place) for place in rule.seen for firing in place.firings), key=lambda row: (row[0].at, row[1].target)
@@ -162,7 +163,7 @@ def _judged(rule: RehearsedRule) -> list[Judged]:
 
 
 def _stops(rule: RehearsedRule, firing: Firing) -> tuple[str, ...]:
-    """Of a rule that may do as much as it ever will."""
+    """Return what would stop the firing if the rule may do as much as it ever will."""
     event, worlds = firing.event, rule.policy.worlds
     reading = Reading(True, dict(event.about.metrics), event.about.measured_at)
     held_at = event.at + worlds.base.settings.hold_s
@@ -218,7 +219,7 @@ def _healed_on(entries: Sequence[LedgerRecord]) -> Mapping[str, list[float]]:
 def _over_by_itself(
     rule: RehearsedRule, firing: Firing, place: PastOfTarget, healed: Mapping[str, list[float]]
 ) -> bool | None:
-    """Within the action's time. Not known where a heal may have done it, or readings end."""
+    """Whether it was over by itself within the action's time; None where a heal may have done it, or readings end."""
     until = firing.over_at
     if until is None:
         known_until = place.known_true_until(firing.at, rule.span.until)

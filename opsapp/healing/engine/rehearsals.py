@@ -61,7 +61,8 @@ def span_of(asked: PastAsked, now: float) -> AskedTime:
 
 
 def policy_of(root: Root, draft: NewRule, span: AskedTime) -> PastPolicy:
-    """In a transaction; plain values. Invalid where it would be more than can be thought over."""
+    """Return, in a transaction, the draft's policy as plain values. Invalid where it would be more than can be thought
+    over."""
     node, world = node_of(root), world_now(root)
     rule_id = draft.id or DRAFT
     world = drafted(root, rule_id, draft, world).over(world)

@@ -30,7 +30,7 @@ NOBODYS = "0"  # the id of a case that nobody keeps
 
 
 class PolicyChange(NamedTuple):
-    """Beside what holds now: rules by id with their trust, and the whole graph."""
+    """A change beside what holds now: rules by id with their trust, and the whole graph."""
 
     rules: Mapping[str, RuleRecord] = {}
     graph: Graph | None = None
@@ -96,7 +96,7 @@ class RehearsedEvent:
 def rehearse(
     world: Callable[[RuleEvent, PolicyChange], Scene], events: Iterable[RuleEvent], policy: PolicyChange
 ) -> Iterator[RehearsedEvent]:
-    """In a world that knows how things are, or were, at an event's time."""
+    """Rehearse each event in a world that knows how things are, or were, at the event's time."""
     return (RehearsedEvent(event, case_of(event), world(event, policy)) for event in events)
 
 
@@ -105,7 +105,7 @@ def case_of(event: RuleEvent) -> CaseRecord:
 
 
 def drafted(root: Root, rule_id: str, draft: RuleSettings, world: World) -> PolicyChange:
-    """With the trust that it would have once it is saved."""
+    """Return the change that the draft makes, with the trust that the rule would have once it is saved."""
     ceiling, definition = draft.trust_ceiling, definition_of(root, draft)
     trust = world.trust.get(rule_id)
     if trust is None:

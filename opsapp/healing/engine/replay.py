@@ -122,7 +122,8 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRe
 
 
 def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], change: PolicyChange) -> Replayed:
-    """In a lane's thread."""
+    """Compare, in a lane's thread, what the recorded events lead to now with what they would lead to after the
+    change."""
     changed = change.over(world)
     gone = _not_fired(entries, world, change)
     differences: list[ReplayDifference] = []
@@ -150,7 +151,7 @@ def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], 
 
 
 def _not_fired(entries: list[LedgerRecord], world: World, change: PolicyChange) -> set[int]:
-    """Under the changed `for` and `cooldown_s` of its rule."""
+    """Return the ids of entries that would not have fired under the changed `for` and `cooldown_s` of their rule."""
     not_fired: set[int] = set()
     for rule_id, rule in change.rules.items():
         present = world.rules.get(rule_id)
@@ -172,8 +173,8 @@ def _timing(rule: RuleRecord) -> onsets.Timing:
 
 
 def _fired(entry: LedgerRecord, settings: HealingSettings) -> onsets.Fired:
-    """And how long its condition is known to have held. What was verified would have gone on; what had a case was
-    held first."""
+    """Return when the entry's alert fired, and how long its condition is known to have held. What was verified would
+    have gone on; what had a case was held first."""
     outcome, at = entry.outcome, float(entry.created_at)
     came = at if outcome in AT_ONCE else at - settings.hold_s
     until = float("inf") if outcome == "verified" else float(entry.finished_at or at)
@@ -197,7 +198,7 @@ def _event_of(entry: LedgerRecord) -> ReplayedEvent:
 
 
 def _then(entry: LedgerRecord) -> str:
-    """In the words of a dry run."""
+    """Tell in the words of a dry run what was done then."""
     outcome = entry.outcome or entry.state
     if outcome in TAKEN and entry.executed and not entry.approval_id:
         return "execute"

@@ -65,7 +65,7 @@ def _wanting(context: PipelineContext, stored: StoredDeed, after: str, most: int
 
 
 def _planned(context: PipelineContext, stored: StoredDeed, cases: list[Case]) -> dict[Step, Asked]:
-    """By what they would do; those that do not want to ask do what they want instead."""
+    """Group the cases by what they would do; those that do not want to ask do what they want instead."""
     context.asking.add(stored.deed.id)
     context.asked += len(cases)
     alike = defaultdict[Step, Asked](list)
@@ -81,7 +81,7 @@ def _planned(context: PipelineContext, stored: StoredDeed, cases: list[Case]) ->
 
 
 def _add(context: PipelineContext, asking: Asking, step: Step, asked: Asked) -> None:
-    """From here on these cases wait for it."""
+    """Add the cases to the step's draft of a request; from here on they wait for it."""
     records = [steps.intent(context, then) for _, then in asked]
     plans = [then.plan for _, then in asked]
     shown = [

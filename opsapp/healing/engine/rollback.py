@@ -26,7 +26,8 @@ Seen = TypeVar("Seen")
 
 
 def wait_for(node: Node, look: Callable[[], Seen], *, patience_s: float, every_s: float) -> Seen:
-    """At the end of the patience, what it sees then. A greenlet lets others run meanwhile."""
+    """Wait until `look` sees something, or return at the end of the patience what it sees then. A greenlet lets others
+    run meanwhile."""
     end = node.clock.monotonic() + patience_s
     while not (seen := look()) and node.clock.monotonic() < end:
         (gevent.sleep if node.hub.is_here() else time.sleep)(every_s)

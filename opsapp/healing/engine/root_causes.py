@@ -56,7 +56,7 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
 
 
 def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[RootCause, tuple[str, ...]]:
-    """And what has to be measured before it is known."""
+    """Return the failure's root cause, and what has to be measured before it is known."""
     member = inventory.named(failure.target)
     since = seen.now if failure.since is None else failure.since
     above = correlation.look_above(inventory.in_graph(failure.target), member and member.subject, since, seen)

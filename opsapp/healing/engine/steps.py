@@ -54,7 +54,7 @@ from .context import PipelineContext
 
 
 def advance(context: PipelineContext, case: Case) -> None:
-    """As long as it happens in the same transaction."""
+    """Carry the case on as long as it happens in the same transaction."""
     carry_on(context, case, following_now(context, case.record))
 
 
@@ -169,7 +169,7 @@ def ask_together(context: PipelineContext, asked: list[tuple[Case, AskApproval]]
 
 
 def intent(context: PipelineContext, then: AskApproval) -> AwaitingCase:
-    """With the entry of what people are asked about."""
+    """Return the case as it awaits approval, with the entry of what people are asked about."""
     state = "awaiting_approval"
     entry_id = entries.begin_entry(context, then.case, then.plan, state=state, outcome=state)
     return replace(then.case, entry_id=entry_id)
@@ -224,7 +224,7 @@ def _send_command(then: SendCommand, context: PipelineContext, case: Case) -> Ne
 
 
 def _send(context: PipelineContext, case: Case, record: CommandedCase, arm_s: float | None = None) -> Next | None:
-    """With the lease's token; or what follows when that is refused."""
+    """Send the command with the lease's token, or return what follows when that is refused."""
     case.record = record
     if isinstance(record, ActingCase):
         harms.note_before(context, record)

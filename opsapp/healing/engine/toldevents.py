@@ -45,7 +45,7 @@ def target_of(sent: SentEvent, mapping: Mapping[str, str]) -> str:
 
 
 def subject_of(sent: SentEvent, mapping: Mapping[str, str], inventory: Inventory) -> str | None:
-    """As the live view calls it; None: nothing that is known, or nobody can tell which."""
+    """Return the subject as the live view calls it, or None: nothing that is known, or nobody can tell which."""
     hosts, monitors = names_in(sent, mapping)
     for name in monitors:
         if name in inventory.monitors:
@@ -64,7 +64,7 @@ def _of_inlets(root: Root) -> Iterator[tuple[Inlet, EventsOfInlet]]:
 
 
 class SeenEvent(NamedTuple):
-    """As it was read last: its row, and what it says of which subject, by which name."""
+    """An event as it was read last: its row, and what it says of which subject, by which name."""
 
     row: tuple[Any, ...]
     subject: str | None  # None: it is no reading of anything

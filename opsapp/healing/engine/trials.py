@@ -211,7 +211,7 @@ def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -
 
 
 def count(context: PipelineContext, rule_id: str, name: str, shown: bool | Shares | None) -> None:
-    """And what was shown by those that have waited for it."""
+    """Count what the trial has shown, and what was shown by those that have waited for it."""
     for coin in context.healing.trials.coins_of(rule_id).judge(name, shown):
         if coin.recovered is not None:
             evidence.count_trial(context, rule_id, coin)

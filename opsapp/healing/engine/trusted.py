@@ -28,7 +28,7 @@ TOLD = (
 
 
 class TrustHeld(NamedTuple):
-    """Of what was `edited` nothing counts but a level below `notify`."""
+    """The trust of each rule; of what was `edited` nothing counts but a level below `notify`."""
 
     trust: dict[str, Trust]
     edited: tuple[str, ...]
@@ -59,7 +59,7 @@ def _harmless(rule_id: str, trust: Trust) -> Trust:
 
 
 def let_fall(root: Root, rule_ids: Collection[str]) -> None:
-    """In the store too, unless this node lacks the key and cannot tell."""
+    """Let the rules' trust fall in the store too, unless this node lacks the key and cannot tell."""
     if is_shut(root):
         return
     healing, now = healing_of(root), node_of(root).clock.now()

@@ -80,7 +80,7 @@ def _names(root: Root, incident: IncidentRecord) -> list[str]:
 
 
 def _events(heals: list[LedgerRecord]) -> list[WarRoomEvent]:
-    """In order: an alert for each case, then the steps of each of its entries."""
+    """List the events in order: an alert for each case, then the steps of each of its entries."""
     told, cases = [], set()
     for row in heals:
         if row.case_id not in cases and not row.rolls_back:

@@ -34,7 +34,7 @@ class Watches:
         return self._subjects.get((rule_id, target))
 
     def keep(self, key: Key, watch: AlertState, target: str, due: float) -> None:
-        """To be evaluated again at `due` at the latest."""
+        """Keep the watch, to be evaluated again at `due` at the latest."""
         self.watches[key], self.targets[key] = watch, target
         self._keys.setdefault(key[1], set()).add(key)
         self._subjects[key[0], target] = key[1]
@@ -76,7 +76,7 @@ class Watches:
                 yield key[1]
 
     def _note(self, target: str, rule_id: str, failing: bool) -> None:
-        """With each change, because it is read very often."""
+        """Note with each change whether the rule fails on the target, because this is read very often."""
         known = self._failing.get(target, frozenset())
         if failing and rule_id not in known:
             self._failing[target] = known | {rule_id}
@@ -88,5 +88,5 @@ class Watches:
                 del self._failing[target]
 
     def failing(self) -> dict[str, frozenset[str]]:
-        """By target, the rules whose condition has fired and is known true. A copy: threads read it."""
+        """Return, by target, the rules whose condition has fired and is known true: a copy, as threads read it."""
         return dict(self._failing)

@@ -83,8 +83,8 @@ def begins(context: PipelineContext, record: CaseRecord) -> None:
 
 
 def ended(context: PipelineContext, record: CaseRecord, outcome: str, reason: str, entry: LedgerRecord) -> None:
-    """Or it has made something worse: in the same transaction the deed stops, if it does, and those that wait are
-    due."""
+    """Judge a deed's member that has ended or made something worse: in the same transaction the deed stops, if it does,
+    and those that wait are due."""
     stored = context.healing.waves.find(record.deed)
     member = None if stored is None else stored.members.get(record.id)
     if stored is None or member is None:

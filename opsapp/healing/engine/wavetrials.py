@@ -24,7 +24,7 @@ from .context import PipelineContext
 
 
 def settle(context: PipelineContext) -> None:
-    """At the end of a transaction, when all of an outage that were due have said what they want."""
+    """Settle the deeds at the end of a transaction, when all of an outage that were due have said what they want."""
     context.deeds.update(context.healing.waves.to_ask())
     while context.deeds:
         stored = context.healing.waves.find(context.deeds.pop())
@@ -90,7 +90,7 @@ def _is_measured(context: PipelineContext, host: ComparedHost) -> bool:
 
 
 def compare(context: PipelineContext) -> None:
-    """At the moment: who was not heard since is asked."""
+    """Compare the trials that are due at the moment: who was not heard since is asked."""
     for name, trial in context.healing.trials.compared():
         if trial.due > context.now:
             continue

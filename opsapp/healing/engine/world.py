@@ -50,11 +50,11 @@ Holding = Mapping[str, frozenset[str]]  # targets of which a condition is known 
 def failing_of(
     root: Root, inventory: Inventory | None, named: Collection[str], seen: Collection[str], now: float, window: float
 ) -> set[str]:
-    """As far as dependants are concerned.
+    """Return the targets that have failed, as far as dependants are concerned.
 
-    With an open case, or one that ended without success within the window; hosts that are away; of what the graph
-    declares also those whose condition is known true, and monitors that are down. A host that is not declared and
-    not away holds its own services back no longer than that: its high CPU must not keep them from being restarted.
+    These have an open case, or one that ended without success within the window, or are hosts that are away; of what
+    the graph declares also those whose condition is known true, and monitors that are down. A host that is not declared
+    and not away holds its own services back no longer than that: its high CPU must not keep them from being restarted.
     """
     book = healing_of(root).book
     failed = {target for target in seen if target in named}
@@ -98,7 +98,7 @@ class MeasuringMonitors(NamedTuple):
     graph: Graph
 
     def of(self, subject: str | None, names: frozenset[str]) -> dict[str, str]:
-        """By id, its name: the monitor that the rule reads, or all that run or act on a host, or depend on it."""
+        """Map ids to names: the monitor that the rule reads, or all that run or act on a host, or depend on it."""
         if (subject or "").startswith("monitor:"):
             member = self.inventory.by_subject.get(subject or "")
             members = [] if member is None else [member]
@@ -207,7 +207,7 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
 
 
 def _acted_at(root: Root, target: str) -> float | None:
-    """Or when it was asked for, where nobody knows yet."""
+    """Return when the target was last acted on, or when that was asked for, where nobody knows yet."""
     acted = []
     for case in healing_of(root).book.on_target(target):
         if isinstance(case, ActingCase):
@@ -283,7 +283,7 @@ class Borrowed(NamedTuple):
 
 
 def borrowed(book: TrialBook, rules: Rules, rule_id: str, own: int) -> Borrowed:
-    """Of the rules whose conditions read the same; of all others where those have none."""
+    """Borrow durations of the rules whose conditions read the same, or of all others where those have none."""
     if own >= ITS_OWN:
         return Borrowed()
     others = [other for other in rules if other != rule_id and book.ended(other)]

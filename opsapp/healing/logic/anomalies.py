@@ -38,7 +38,7 @@ class Judgement(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """Within the range nothing deviates."""
+    """The value that is expected, and the range within which nothing deviates."""
 
     value: float
     low: float
@@ -76,7 +76,7 @@ class Experts:
 
 
 class Detector:
-    """Of one metric. Deviations smaller than `least` do not matter."""
+    """Finds deviations of one metric. Those smaller than `least` do not matter."""
 
     __slots__ = (
         "begun",
@@ -131,7 +131,7 @@ class Detector:
         return Judgement(self._fresh(score, at) / MOST, best.value if best else NAN, strange, above)
 
     def rarest_by_day(self, since: int, until: int) -> list[float]:
-        """By numbers of days since the epoch, `until` left out."""
+        """The score of the rarest of each day; days are numbered since the epoch, `until` left out."""
         days = range(max(since, self.peak_day - PEAK_DAYS + 1), min(until, self.peak_day + 1))
         return [score for day in days if not isnan(score := self.peaks[day % PEAK_DAYS])]
 

@@ -33,7 +33,7 @@ WORSE = 4.0  # a way whose squared error is so many times the best one's has no 
 
 
 class Miss(NamedTuple):
-    """So many origins ago."""
+    """How far off a forecast was, and how many origins ago (`age`) it was made."""
 
     age: int
     off: float
@@ -81,7 +81,7 @@ def band_of(ahead: int) -> int:
 
 
 def mixed(weights: Sequence[float], told: Sequence[float | None]) -> float:
-    """Of those ways that say anything."""
+    """The weighted mean of what is told by those ways that say anything."""
     known = [(weight, value) for weight, value in zip(weights, told, strict=True) if value is not None]
     whole = sum(weight for weight, _ in known)
     if not whole:  # what is believed could not say anything so early
@@ -100,7 +100,7 @@ def _truth(hours: Sequence[float], cut: int, ahead: int) -> float | None:
 
 
 def _weights(hours: Sequence[float], cuts: list[int], told: list[Said]) -> Weights:
-    """By the inverse square of the mean squared error; what could not be tried has no say."""
+    """Weighs each way by the inverse square of its mean squared error; what could not be tried has no say."""
     weights: list[tuple[float, ...]] = []
     for band in range(max(BANDS) + 1):
         squares, counts = [0.0] * len(NAMES), [0.0] * len(NAMES)
@@ -138,8 +138,8 @@ def _misses(hours: Sequence[float], cuts: list[int], told: list[Said], weights: 
 
 
 def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float, ...]:
-    """For each of AHEAD, pooled with its neighbours; what was not tried is wider as a random walk's. It must rise in
-    the mean and not by the maximum: else all that follow would be as wide as chance made one."""
+    """The width for each of AHEAD, pooled with its neighbours; what was not tried is wider as a random walk's. It must
+    rise in the mean and not by the maximum: else all that follow would be as wide as chance made one."""
     widths: list[float] = []
     for place, ahead in enumerate(AHEAD):
         pooled = [miss for near in misses[max(0, place - 1) : place + 2] for miss in near]

@@ -34,7 +34,7 @@ def of_coin(share: float, guess: float, treated: bool, recovered: bool) -> Gain:
 
 
 def bet_above(wealth: tuple[float, ...], gain: Gain) -> tuple[float, ...]:
-    """For each of STEPS and STAKES."""
+    """The wealth after this gain, for each of STEPS and STAKES."""
     return _grown(wealth, [(gain.z - d) / (d - gain.lowest) for d in STEPS])
 
 

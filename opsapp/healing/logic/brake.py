@@ -48,7 +48,7 @@ def too_sick(load: Load, limits: BrakeSettings) -> str | None:
 
 
 def without_heals(load: Load) -> Load:
-    """For a case that is counted already. A limit of nothing stops it all the same."""
+    """The load without heals, for a case that is counted already. A limit of nothing stops it all the same."""
     return load._replace(fleet=0, site=0, rule=0, target=0)
 
 

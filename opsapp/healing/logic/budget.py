@@ -18,7 +18,8 @@ DAY = 86400.0
 
 
 def bound_of(detectors: Iterable[Detector], a_week: float, now: float) -> float:
-    """Of the seven days before this one. True tells are among them, so false ones are fewer."""
+    """The bound that the scores of the seven days before this one give. True tells are among them, so false ones are
+    fewer."""
     today = int(now // DAY)
     known = [detector.rarest_by_day(today - WEEK_DAYS, today) for detector in detectors]
     scores = sorted((score for days in known for score in days), reverse=True)

@@ -76,7 +76,7 @@ def _error_of_line(values: Sequence[float], after: int) -> float:
 
 
 def since_step(past: list[float]) -> list[float]:
-    """As if the present level had held before: a step that was forgotten is not foretold again."""
+    """The past as if the present level had held before, so that a step that was forgotten is not foretold again."""
     step = level_step(past)
     if step is None:
         return past
@@ -127,7 +127,7 @@ class Origin:
             self.week_now_off = self.level - fmean(before[-3:])
 
     def ahead(self, hour: int) -> tuple[float | None, ...]:
-        """In the order of NAMES."""
+        """What each way foretells for that hour, in the order of NAMES."""
         by_day, fading = (hour - 1) % DAY_H, FADING**hour
         day = self.day[by_day]
         shifted = day + self.days_off
@@ -158,7 +158,7 @@ def _line(values: Sequence[float]) -> tuple[float, float]:
 
 
 def trend(past: Sequence[float]) -> float:
-    """By the hour: the median difference between days, which a clean-up does not move."""
+    """The change by the hour: the median difference between days, which a clean-up does not move."""
     if len(past) < FEWEST_H:
         return 0.0
     days = [fmean(past[end - 6 : end]) for end in range(len(past), max(6, len(past) - LONG_H - DAY_H), -6)]

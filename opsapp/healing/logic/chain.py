@@ -86,8 +86,8 @@ def signed_end(key: bytes, count: int, head: str) -> str:
 
 
 def noted_head(key: bytes, count: int, head: str) -> str:
-    """For a copy outside of the store. Not the end's signature: with that, whoever writes to the store could cut the
-    chain off there."""
+    """The chain's head as text for a copy outside of the store. It does not carry the end's signature: with that,
+    whoever writes to the store could cut the chain off there."""
     return f"{count}.{head}.{chains.link(key, head, ['noted', count]) if key else ''}"
 
 
@@ -136,7 +136,7 @@ def verify(
     fold: FoldedLinks = NOTHING_FOLDED,
     now: float | None = None,
 ) -> ChainVerdict:
-    """From what was folded away on. `first_bad`: the first entry whose link is wrong."""
+    """Checks the chain from what was folded away on. `first_bad`: the first entry whose link is wrong."""
     if key and not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
         return ChainVerdict(False, 0, None, "where the signed part of the chain begins is not signed")
     mistake = fold_mistake(fold, key, now)

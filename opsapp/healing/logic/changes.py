@@ -20,7 +20,7 @@ MOST = 1e12
 
 
 class HourSums(NamedTuple):
-    """By hour of the day (UTC): how many were left alone, and the sum of shares that recovered."""
+    """Says by hour of the day (UTC) how many were left alone, and the sum of shares that recovered."""
 
     n: tuple[int, ...] = (0,) * HOURS
     alone: tuple[float, ...] = (0.0,) * HOURS
@@ -46,7 +46,7 @@ class HourSums(NamedTuple):
 
 
 def hour_of(at: float) -> int:
-    """By UTC: a zone would move all alike."""
+    """The hour of the day by UTC, because a zone would move all alike."""
     return int(at // 3600) % HOURS
 
 

@@ -64,7 +64,7 @@ def candidates(failures: Mapping[str, Sequence[float]], span: float, together: f
 
 
 def _moments(failures: Mapping[str, Sequence[float]], together: float) -> dict[str, list[Moment]]:
-    """In one sweep through time."""
+    """Finds the moments of each target's failures in one sweep through time."""
     ordered = sorted((time, name) for name, times in failures.items() for time in times)
     moments: dict[str, list[Moment]] = {name: [] for name in failures}
     begin = end = 0

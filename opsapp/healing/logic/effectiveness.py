@@ -61,13 +61,13 @@ def _left(age: float, skip: SkipSettings) -> float:
 
 
 def enough(tally: OutcomeTally, now: float, skip: SkipSettings) -> bool:
-    """And on average no older than a half-life."""
+    """Whether there are enough outcomes, which are on average no older than a half-life."""
     return tally.total >= skip.outcomes and weighed(tally, now, skip).total >= skip.outcomes / 2
 
 
 def against(host: OutcomeTally, fleet: OutcomeTally, now: float, skip: SkipSettings) -> str:
-    """In words with its numbers; "" when it may be tried. The host's own outcomes judge where there are enough; else
-    the fleet's, of enough hosts."""
+    """What speaks against the action, in words with its numbers; "" when it may be tried. The host's own outcomes judge
+    where there are enough; else the fleet's, of enough hosts."""
     if enough(host, now, skip):
         return _said(host, "on this host", now, skip)
     hosts = sum(_left(now - at, skip) >= 0.25 for _, at in fleet.hosts)

@@ -51,7 +51,7 @@ class JudgedEvent(NamedTuple):
 
 
 def of_alert(alert: Any) -> JudgedEvent:
-    """Of Alertmanager or Grafana."""
+    """Judges an alert of Alertmanager or Grafana."""
     if not isinstance(alert, dict):
         return JudgedEvent(None, NO_OBJECT)
     known = {key: alert.get(key) for key in ("status", "labels", "fingerprint", "values")}
@@ -210,5 +210,5 @@ def _values(given: Any, wrong: dict[str, str]) -> dict[str, float]:
 
 
 def _fingerprint(labels: Mapping[str, str]) -> str:
-    """Of a sender that gives none."""
+    """Makes a fingerprint from the labels, for a sender that gives none."""
     return hashlib.sha256(repr(sorted(labels.items())).encode()).hexdigest()[:16]

@@ -169,7 +169,7 @@ def _point(at: float, expected: float, sure: float, likely: float) -> FanPoint:
 
 
 def _beyond(fan: list[FanPoint]) -> Iterator[FanPoint]:
-    """On with the trend of the last day that was tried, where it is one."""
+    """Goes on with the trend of the last day that was tried, where there is one."""
     day_before, last = fan[-1 - DAY_H], fan[-1]
     slope = (last.expected - day_before.expected) / DAY_H
     sure, likely = last.high - last.expected, last.half_high - last.expected

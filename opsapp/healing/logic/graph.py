@@ -43,7 +43,7 @@ def nobody(_: str) -> bool:
 
 
 def own_host(target: str) -> str:
-    """Of a part of a host; "" of anything else."""
+    """The host of a target that is a part of a host; "" of any other target."""
     host, slash, _ = target.partition("/")
     return host if slash else ""
 
@@ -74,7 +74,7 @@ class Graph:
         return paths
 
     def declared_above(self, target: str, well: Callable[[str], bool] = nobody) -> list[str]:
-        """As far as a failure would pass, nearest first."""
+        """The declared targets above this one, as far as a failure would pass, nearest first."""
         return [name for name in self.ancestors(target, well) if name in self.nodes]
 
     @cached_property
@@ -135,7 +135,7 @@ class Graph:
 
     @cached_property
     def _externals(self) -> dict[str, list[str]]:
-        """By site: thousands of its targets may fail at once."""
+        """The external targets by site, because thousands of a site's targets may fail at once."""
         externals: dict[str, list[str]] = {}
         for name in sorted(filter(self.is_external, self.nodes)):
             site = self.site(name)

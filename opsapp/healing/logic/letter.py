@@ -60,7 +60,7 @@ class CaseEnd(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Of `cases` healed ones; of others nobody knows."""
+    """The minutes that `cases` healed ones saved; of others nobody knows."""
 
     minutes: float = 0.0
     low: float = 0.0

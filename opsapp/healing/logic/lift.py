@@ -27,7 +27,7 @@ VERDICTS = ("helps", "unknown", "no_effect", "harms")
 
 
 class Arm(NamedTuple):
-    """And how many recovered within the window."""
+    """Counts the cases of one arm, and how many of them recovered within the window."""
 
     n: int = 0
     recovered: int = 0
@@ -37,7 +37,7 @@ class Arm(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """To be expected of the next one."""
+        """The chance of recovery to be expected of the next case."""
         return (self.recovered + 0.5) / (self.n + 1)
 
 
@@ -102,7 +102,7 @@ class Bets(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """Of one rule."""
+    """Sums up the trials of one rule."""
 
     treated: Arm = Arm()
     control: Arm = Arm()
@@ -113,8 +113,8 @@ class Trials(NamedTuple):
         return (1 - share) * self.control.rate + share * self.treated.rate
 
     def added(self, draw: Draw, recovered: bool, hour: int | None = None) -> Trials:
-        """In the order of their coins. `hour`: when its coin fell; a coin of an older version has none, and no say
-        about needlessness."""
+        """Adds a coin's result; results come in the order of their coins. `hour`: when its coin fell; a coin of an
+        older version has none, and no say about needlessness."""
         gain = betting.of_coin(draw.share, draw.guess, draw.treated, recovered)
         bets = self.bets.betted(gain, 2 * draw.treated + recovered)
         if draw.treated:
@@ -129,7 +129,7 @@ class Trials(NamedTuple):
 
     @property
     def lift(self) -> float | None:
-        """As it was seen."""
+        """The lift as it was seen: how much larger a share of treated cases recovered than of those left alone."""
         treated, control = self.treated.n + self.waves.n, self.control.n + self.waves.n
         if not treated or not control:
             return None

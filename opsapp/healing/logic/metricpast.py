@@ -56,7 +56,7 @@ class MetricPast:
         return self.means[hour % HOURS] if self.hour - HOURS < hour <= self.hour else NAN
 
     def hours(self) -> list[float]:
-        """Of hours that are over, from the oldest known."""
+        """The means of hours that are over, from the oldest known."""
         return [self.means[hour % HOURS] for hour in range(self.first, self.hour)]
 
     def usual(self, hour: int, period: int, most: int) -> float:

@@ -60,7 +60,7 @@ def address(since: float, until: float, at: float) -> str:
 
 
 def _read(name: str, text: str | None, now: float, wrong: dict[str, str]) -> float | None:
-    """In UTC, or so long ago."""
+    """Reads a time that is given in UTC, or as so long ago."""
     if not text:
         return None
     ago = _AGO.fullmatch(text)

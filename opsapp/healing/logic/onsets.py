@@ -28,7 +28,7 @@ class Fired(NamedTuple):
 
 
 def still_fire(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[bool]:
-    """Of one rule on one target, in the order of time."""
+    """Which alerts of one rule on one target, given in the order of time, still fire with the timing `after`."""
     fires = [False] * len(alerts)
     for onset in _onsets(alerts, before):
         for at in _of_onset([alerts[number] for number in onset], before, after):
@@ -47,7 +47,7 @@ def _onsets(alerts: Sequence[Fired], before: Timing) -> list[list[int]]:
 
 
 def _same_onset(last: Fired, alert: Fired, before: Timing) -> bool:
-    """Before the cooldown is over only a new onset fires."""
+    """Whether the alert is of the last one's onset: before the cooldown is over only a new onset fires."""
     rest = min(before.cooldown, last.cooldown_most)
     return not last.over and rest - EARLY_S <= alert.at - last.at <= rest + SLACK_S
 

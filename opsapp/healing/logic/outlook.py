@@ -16,7 +16,7 @@ CARD_OLDEST_H = 72  # while a sudden rise lasts, it teaches nothing
 
 
 class MetricOutlook:
-    """Of fixed size. `salt` spreads back-tests over the hours."""
+    """Keeps what is known of one metric, in a fixed size. `salt` spreads back-tests over the hours."""
 
     __slots__ = ("card", "detector", "due", "minutes", "oldest", "past", "salt", "sudden", "threshold")
 
@@ -29,7 +29,7 @@ class MetricOutlook:
         self.threshold: float | None = None
 
     def take(self, at: float, mean: float, readings: int = 1, bound: float = STRANGE) -> Judgement:
-        """In the order of time. `bound`: how rare before people are told."""
+        """Takes in a mean; means come in the order of time. `bound`: how rare before people are told."""
         verdict = self.detector.watch(self.past, at, mean, bound)
         self.past.take(at, mean, readings)
         self.minutes.take(at, mean)

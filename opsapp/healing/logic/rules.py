@@ -18,7 +18,7 @@ def target_of(hostname: str, condition: Condition) -> str:
 
 @lru_cache(maxsize=4096)
 def told_of(text: str) -> tuple[str, ...]:
-    """As written, and as a rule about every such thing says it: outcomes count for both."""
+    """The condition as written, and as a rule about every such thing says it: outcomes count for both."""
     try:
         condition = parse(without_event(text))
     except ConditionError:
@@ -44,7 +44,7 @@ def readings_of(text: str) -> frozenset[str]:
 
 
 def names_of(target: str) -> tuple[str, ...]:
-    """With its host: what filters and windows match."""
+    """The target with its host, which is what filters and windows match."""
     host, slash, _ = target.partition("/")
     return (target, host) if slash else (target,)
 

@@ -66,7 +66,7 @@ def usual(past: Sequence[float], at: int, period: int) -> float:
 
 
 def without(past: Sequence[float], period: int, begin: int) -> list[float]:
-    """From hour `begin` on."""
+    """The past without what is usual, from hour `begin` on."""
     return [past[at] - usual(past, at, period) for at in range(begin, len(past))]
 
 

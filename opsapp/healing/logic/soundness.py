@@ -8,7 +8,7 @@ from opsapp.wire.actions import ACTIONS
 
 
 def wrong_params(name: str, params: JsonObject) -> dict[str, str]:
-    """By path. A missing one may come from the event's target."""
+    """The mistakes in an action's parameters by path. A missing one may come from the event's target."""
     action, sound, wrong = ACTIONS[name], {}, {}
     for param, value in params.items():
         if param not in action.params:

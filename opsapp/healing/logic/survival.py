@@ -84,7 +84,7 @@ class LeftAlone(NamedTuple):
 
 
 def downtimes(points: Sequence[Point], heal_s: float) -> Iterator[BestWait]:
-    """Of each wait up to a step of the curve."""
+    """Yields the expected downtime of each wait up to a step of the curve."""
     broken_s, before = 0.0, points[0]
     for point in points:
         broken_s += before.share * (point.seconds - before.seconds)
@@ -93,7 +93,7 @@ def downtimes(points: Sequence[Point], heal_s: float) -> Iterator[BestWait]:
 
 
 def best_wait(known: LeftAlone, heal_s: float) -> BestWait | None:
-    """At once, or right after some recovery."""
+    """The wait with the least downtime: to heal at once, or right after some recovery."""
     if not known.is_enough:
         return None
     return min(downtimes(known.curve(), heal_s), key=lambda wait: (wait.downtime_s, wait.wait_s))

@@ -41,7 +41,7 @@ class WaveSizes:
 
 
 class Waves(JsonKind):
-    """Or `off`, which YAML reads as false."""
+    """Reads the sizes of waves, or `off`, which YAML reads as false."""
 
     shape = DeclaredObject(WaveSizes)
     default = {"first": FIRST, "growth": GROWTH}

@@ -10,7 +10,7 @@ from .stakes import OF_WINDOWS
 
 
 class ActiveWindow(NamedTuple):
-    """Of either family. `targets` None: everything."""
+    """A window of either family that is active. `targets` None: everything."""
 
     id: str
     targets: frozenset[str] | None

@@ -59,7 +59,7 @@ class Case(SealedFields):
 
 
 class CaseBook(Persistent):
-    """And the queue of those that are due: (time, id)."""
+    """Keeps the cases and the queue of those that are due: (time, id)."""
 
     # (rule, target) of which people were told something and not that it is over -> how severe that was
     told: OOBTree = NO_TREE
@@ -149,7 +149,7 @@ class CaseBook(Persistent):
             self.unhealed.insert((opened_at, target))
 
     def keep(self, case: Case, record: CaseRecord, due: float) -> None:
-        """And look at it again at `due`."""
+        """Keeps the case's record, to look at it again at `due`."""
         if (by := self.to_move.pop(case.record.id, None)) is not None:
             record = self.carry(case, by, record)
         before = case.record
@@ -197,7 +197,7 @@ class CaseBook(Persistent):
         self.waiting_for[answer_id] = case_id
 
     def waits_for_part(self, request_id: str) -> bool:
-        """Of a request that covers several."""
+        """Whether any part of a request that covers several is still awaited."""
         return next(self._parts(request_id), None) is not None
 
     def _parts(self, request_id: str) -> Iterator[str]:
@@ -250,7 +250,7 @@ class CaseBook(Persistent):
         grown(self, "told")[rule_id, target] = severity
 
     def note_unhealed(self, rule_id: str, target: str) -> None:
-        """Before what else is noted about that."""
+        """Notes that people were told of a failed heal, before what else is noted about that."""
         key, unhealed = (rule_id, target), grown(self, "unhealed_told")
         unhealed[key] = key not in self.told or unhealed.get(key, False)
 
@@ -312,7 +312,7 @@ class CaseBook(Persistent):
         return [case.record for case in self.readable.some(ids) if case.unopened is None]
 
     def others_act(self, record: CaseRecord) -> bool:
-        """On its target."""
+        """Whether other cases act on this case's target."""
         cases = (case.record for case in self.open_cases(record.target))
         return any(other.acts for other in cases if other.id != record.id)
 

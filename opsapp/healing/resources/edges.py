@@ -23,7 +23,7 @@ class EdgeTrial(NamedTuple):
 
 
 class EdgeBook(Persistent):
-    """Beside the dependencies, whose graph need not be made anew for each heal."""
+    """Keeps what was learned of edges beside the dependencies, whose graph need not be made anew for each heal."""
 
     def __init__(self) -> None:
         self.learned = OOTreeSet()  # edges that came from a suggestion; people have written all others

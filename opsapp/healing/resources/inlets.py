@@ -90,7 +90,7 @@ class Refusals(Persistent):
 
 
 class EventsOfInlet(Persistent):
-    """By key. What is over makes room for what fires."""
+    """Keeps an inlet's events by key. What is over makes room for what fires."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()  # key -> ToldEvent as plain values
@@ -166,7 +166,7 @@ def key_of(event: SentEvent) -> str:
 
 
 def event_of(row: tuple[Any, ...]) -> ToldEvent:
-    """Of a row."""
+    """Makes the event of a stored row."""
     sent, *rest = row
     return ToldEvent(SentEvent(*sent), *rest)
 

@@ -208,7 +208,7 @@ class Ledger(Folder):
         return self.order.maxKey() if self.order else self.folded.links
 
     def id_at(self, place: int) -> int:
-        """Or of the one that would come there."""
+        """The id of the entry at a place in the chain, or of the one that would come there."""
         return int(self.order.get(place, self.next_id()))
 
     def link_at(self, place: int) -> str | None:
@@ -219,7 +219,7 @@ class Ledger(Folder):
         return None if entry is None else entry.fields["hash"]
 
     def sign(self, key: bytes) -> None:
-        """From now on links are made with the key."""
+        """Signs the chain so that from now on links are made with the key."""
         self.mark = chain.signed_mark(key, self.links(), self.head)
         self.ended = chain.signed_end(key, self.links(), self.head)
 
@@ -229,7 +229,7 @@ class Ledger(Folder):
         return (later is None or later.is_final) and self._rollback_status(record) != "rolled_back"
 
     def rolled_back_by(self, record: LedgerRecord) -> LedgerRecord | None:
-        """As an admin requested."""
+        """The entry of the rollback that an admin requested for this one, if there is one."""
         later = self.rollbacks.get(record.id)
         return None if later is None else self.record(later)
 
@@ -253,7 +253,7 @@ class Ledger(Folder):
             self.filters.forget(record)
 
     def _count(self, record: LedgerRecord, host: str, now: float, skip: SkipSettings) -> None:
-        """Of all targets, of its host, of its target."""
+        """Counts an entry's outcome in the tallies of all targets, of its host and of its target."""
         verified, total = stage.counts(record)
         for key in keys_of(record):
             tally = effectiveness.tried(self.tally(*key), now)
@@ -324,7 +324,7 @@ class Ledger(Folder):
         return self.tally(action_type, told_of(condition)[0], target)[:2]
 
     def history(self, action_type: str, condition: str, target: str) -> tuple[OutcomeTally, OutcomeTally]:
-        """Of the target's host, and of the fleet."""
+        """The outcomes of the target's host, and of the fleet."""
         condition_text = told_of(condition)[0]
         return self.tally(action_type, condition_text, names_of(target)[-1]), self.tally(
             action_type, condition_text, ""

@@ -27,7 +27,7 @@ def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> ChainVerdic
 
 
 def head_verdict(ledger: Ledger, key: bytes, noted: NotedHead) -> str:
-    """Of a head that somebody has kept. Folded links are unknown."""
+    """Says whether the ledger still has a head that somebody has kept. Folded links are unknown."""
     if noted.links < ledger.folded.links:
         return chain.UNKNOWN
     if ledger.link_at(noted.links) == noted.head:
@@ -100,7 +100,7 @@ class Derived:
         return True
 
     def compared(self, ledger: Ledger, checked: ChainVerdict) -> ChainVerdict:
-        """With what the ledger keeps."""
+        """Compares what was derived with what the ledger keeps, and returns the verdict."""
         changed = dict(ledger.rollbacks.items()).items() ^ self.rollbacks.items()
         if changed:
             first = min(entry_id for entry_id, _ in changed)

@@ -28,7 +28,7 @@ ID_BITS, LATEST = 28, 1 << 34  # of a key by time: of its 63 bits the entry's nu
 
 
 class LedgerFilter(NamedTuple):
-    """Beside rule and target."""
+    """What the entries are filtered by beside rule and target."""
 
     outcome: str | None = None
     action_type: str | None = None
@@ -49,7 +49,7 @@ NO_FILTER = LedgerFilter()
 
 
 class ChainedEntries(Protocol):
-    """Of the ledger: `order`, and what is under way."""
+    """What a filter needs of the ledger: `order`, and what is under way."""
 
     entries: Any
     order: Any
@@ -115,7 +115,7 @@ class FilterIndex(Persistent):
         return IISet([-(place & mask) for place in self.times.keys(first, last)])
 
     def _outside(self, ledger: ChainedEntries) -> list[int]:
-        """Under way, or not indexed yet; of many only the newest."""
+        """The entries under way or not indexed yet; of many only the newest."""
         return sorted({*ledger.open, *ledger.order.values(self.links + 1)}, reverse=True)[:LOOKED_AT]
 
 

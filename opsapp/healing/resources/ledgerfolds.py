@@ -72,7 +72,7 @@ def _foldable(ledger: Ledger, key: bytes, before: float, limit: int) -> Iterator
 
 
 def _is_needed(ledger: Ledger, record: LedgerRecord, before: float) -> bool:
-    """By a case, a rollback under way, or a problem's page."""
+    """Whether an entry is needed by a case, a rollback under way, or a problem's page."""
     healing = ledger.__parent__
     case = healing.book.record_of(record.case_id) if record.case_id else None
     if case is not None and not (isinstance(case, ClosedCase) and (case.closed_at or before) < before):

@@ -70,7 +70,7 @@ class Problems(Folder):
         problem.facts = facts
 
     def overdue(self, now: float) -> frozenset[tuple[str, str]]:
-        """Of open problems: (rule, target)."""
+        """The (rule, target) of open problems that are overdue."""
         return frozenset((rule_id, target) for _, rule_id, target in self.due.keys(None, (now, ""), excludemax=True))
 
     def quiet(self, before: float) -> list[str]:

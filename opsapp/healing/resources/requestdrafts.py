@@ -18,7 +18,7 @@ PIECE = "part of a request"  # what people call it
 
 
 class DraftPiece(SealedFields):
-    """Of one transaction."""
+    """The targets that one transaction added to a draft."""
 
     sealed_fields = ("targets",)
 
@@ -54,7 +54,7 @@ class RequestDraft(SealedFields):
 
 
 class Asking(Persistent):
-    """Of one deed. `after`: the case that was looked at last, by id."""
+    """Keeps the drafts of requests about one deed. `after`: the case that was looked at last, by id."""
 
     def __init__(self) -> None:
         self.after = ""

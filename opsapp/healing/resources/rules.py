@@ -216,7 +216,7 @@ class DeletedRule(NamedTuple):
 
 
 def put_rule_back(root: Root, gone: DeletedRule) -> None:
-    """With its trust, unless that was edited in the store."""
+    """Puts a deleted rule back with its trust, unless that was edited in the store."""
     healing, rule_id = healing_of(root), gone.rule.__name__
     require_free(root, rule_id)
     if gone.state is not None and gone.state.is_sound(root):

@@ -38,7 +38,7 @@ KINDS: dict[str, type[WebhookCall | OwnCommand]] = {"webhook": WebhookCall, "arg
 
 
 class ActionEnd(NamedTuple):
-    """In the form of an agent's answer."""
+    """How a server action ended, in the form of an agent's answer."""
 
     status: str
     reason: str | None = None
@@ -63,7 +63,7 @@ class ServerAction(NamedTuple):
         return next(kind for kind, record in KINDS.items() if isinstance(self.wanted, record))
 
     def stored(self) -> Mapping[str, object]:
-        """As of a command to an agent."""
+        """The action as stored, in the form of a command to an agent."""
         kept = self._asdict()
         return {"kind": self.kind, "params": kept.pop("wanted")._asdict(), **kept}
 

@@ -35,7 +35,7 @@ class Shares(Persistent):
         return max((share.heals for share in self._of(agent_id)), default=0)
 
     def left(self, agent_id: str, wanted: int, limit: int) -> int:
-        """As much as the limit allows."""
+        """Returns as much of what is wanted as the limit allows."""
         own = self.most(agent_id)
         return min(wanted, own + max(0, limit - self.total))
 
@@ -49,7 +49,7 @@ class Shares(Persistent):
             self._become(agent_id, held[-1:])
 
     def expire(self, now: float) -> None:
-        """Of deleted agents too."""
+        """Removes the shares that have run out, those of deleted agents too."""
         for _, agent_id in list(Agenda(self.ends).until(now)):
             self._become(agent_id, [share for share in self._of(agent_id) if share.until > now])
 

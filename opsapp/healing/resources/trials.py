@@ -28,7 +28,7 @@ KEPT_OUTAGES = 20
 
 
 class Healed(NamedTuple):
-    """From the alert on, and the heal itself."""
+    """How long it took from the alert on, and how long the heal itself took."""
 
     seconds: float
     heal_s: float
@@ -66,7 +66,7 @@ class DrawnOutage(NamedTuple):
 
 
 class Coins(Persistent):
-    """Of one rule, in their order."""
+    """Keeps the coins of one rule in their order."""
 
     def __init__(self) -> None:
         self.tossed: tuple[TossedCoin, ...] = ()
@@ -95,7 +95,7 @@ class Coins(Persistent):
 
 
 class Durations(Persistent):
-    """Of one rule's last cases, under `definition`."""
+    """Keeps how long one rule's last cases took, under its `definition`."""
 
     def __init__(self, definition: str):
         self.definition = definition
@@ -110,7 +110,7 @@ class Durations(Persistent):
 
 
 class TrialBook(Persistent):
-    """By case, by what they are about, and by when they are looked at next."""
+    """Keeps the trials by case, by what they are about, and by when they are looked at next."""
 
     looks: OOBTree = NO_TREE  # case id -> what the looks at a case that is left alone have seen
     coins: OOBTree = NO_TREE  # rule -> Coins
@@ -125,7 +125,7 @@ class TrialBook(Persistent):
         self.durations = OOBTree()  # rule -> Durations
 
     def begin(self, trial: Trial) -> bool:
-        """Of an outage only the first case is one."""
+        """Begins a trial and returns whether it did: of an outage only the first case is one."""
         if (trial.rule_id, trial.target) in self.about:
             return False
         self.open[trial.case_id] = trial

@@ -54,7 +54,7 @@ class StoredDeed(Persistent):
 
 
 class WaveBook(Persistent):
-    """And the last deeds of each rule."""
+    """Keeps the deeds, and which are the last ones of each rule."""
 
     asking: OOBTree = NO_TREE  # deed -> Asking: what is asked about it, until that is whole
 

@@ -43,7 +43,7 @@ class About(NamedTuple):
 
     @property
     def rule_condition(self) -> str:
-        """As people wrote it: without the name that an event from elsewhere has here."""
+        """The condition as people wrote it, without the name that an event from elsewhere has here."""
         return without_event(self.condition)
 
     def moved(self, by: float) -> About:
@@ -51,7 +51,7 @@ class About(NamedTuple):
 
     @property
     def called(self) -> tuple[str, ...]:
-        """By windows and protected targets."""
+        """The names by which windows and protected targets call what this is about."""
         return (*names_of(self.target), *self.names)
 
 
@@ -68,7 +68,7 @@ class RuleEvent(NamedTuple):
         return cls(values["rule_id"], About.read(values), values["at"], bool(values.get("early")))
 
     def stored(self) -> Mapping[str, object]:
-        """As the inbox holds it."""
+        """The event as the inbox holds it."""
         said = {name: value for name, value in self.about._asdict().items() if value is not None}
         return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **said}
 
@@ -149,7 +149,7 @@ class CaseRecord:
 
     @property
     def place(self) -> str:
-        """In the table of moves: its state, and the phase where there are several."""
+        """The case's place in the table of moves: its state, and the phase where there are several."""
         return self.state if self.phase is None else f"{self.state}.{self.phase}"
 
     @property
@@ -181,7 +181,7 @@ class CorrelatingCase(CaseRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanningCase(CaseRecord):
-    """Before a step of the chain; or waits for its host or its turn."""
+    """A case before a step of its chain, or one that waits for its host or its turn."""
 
     state = "planning"
 

@@ -34,8 +34,8 @@ class Received(NamedTuple):
 
 
 class Correlated(NamedTuple):
-    """After the hold: `plan`, `end`, `wait` until `due` for a window, or `hold` until what it hangs on was measured
-    (`ask`)."""
+    """What follows after the hold: `plan`, `end`, `wait` until `due` for a window, or `hold` until what it hangs on was
+    measured (`ask`)."""
 
     kind: str
     rule_id: str
@@ -91,7 +91,7 @@ def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Rece
 
 
 def look_above(target: str, subject: str | None, since: float, world: World, measured_at: float | None = None) -> Above:
-    """Of what arose at `since`."""
+    """Looks above a target for the cause of what arose at `since`."""
 
     def well(name: str) -> bool:
         ill = name in world.failing or world.doubtful(name)
@@ -154,8 +154,8 @@ def _rapid(case: CaseRecord, event: RuleEvent, world: World) -> bool:
 
 
 def taken_in(case: CaseRecord, event: RuleEvent) -> str:
-    """As its `own` while it acts; with an entry that ends at once (`beside`) while it waits for people on another
-    rule's word; with one that ends with the window (`late`) once it is closed."""
+    """How a case takes an event in: as its `own` while it acts; with an entry that ends at once (`beside`) while it
+    waits for people on another rule's word; with one that ends with the window (`late`) once it is closed."""
     if case.state == "closed":
         return "late"
     return "beside" if case.state == "awaiting_approval" and event.rule_id != case.rule_id else "own"

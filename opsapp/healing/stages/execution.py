@@ -33,7 +33,7 @@ UNHEARD = (LOST, *UNSTARTED)
 
 
 def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells: bool = False) -> BeginHeal:
-    """On the service's own machine there is no snapshot."""
+    """Begins a heal with its snapshot; on the service's own machine there is none."""
     assert plan.choice is not None
     assert plan.host is not None
     heal = Heal(
@@ -68,7 +68,7 @@ def waits(case: CommandedCase, world: World) -> Next:
 
 
 def overdue(case: CommandedCase, world: World) -> HostAnswer | None:
-    """In place of an answer that may never come. What the service does itself ends by itself."""
+    """Stands in place of an answer that may never come. What the service does itself ends by itself."""
     action = ACTIONS.get(case.heal.action)
     if case.heal.host == SERVER or action is None or case.sent_at is None:
         return None

@@ -27,7 +27,7 @@ class Lost(NamedTuple):
 
 
 def held(case: CaseRecord, world: World) -> str | None:
-    """By the kill switch, or a window."""
+    """Why the kill switch or a window holds the case, or None."""
     window = windows.permitted(world.windows, case.about.called)
     if world.paused:
         return paused(world)
@@ -54,7 +54,8 @@ def lost(case: CaseRecord, world: World) -> Lost | None:
 
 
 def act_lost(case: CommandedCase, world: World) -> Lost | None:
-    """Of an act that was planned and not begun: its rule may have lost trust. The brake has counted it already."""
+    """Why an act that was planned and not begun may no longer be done: its rule may have lost trust. The brake has
+    counted it already."""
     loss = lost(case, world)
     if loss is not None:
         return loss

@@ -142,7 +142,7 @@ def params_text(params: JsonObject) -> str:
 def final(
     entry: LedgerRecord, *, outcome: str, reason: str, now: float, previous: str, key: bytes = b"", **fields: Any
 ) -> LedgerRecord:
-    """With its outcome and its link."""
+    """The entry as it ends, with its outcome and its link."""
     ended = entry._replace(
         **fields,
         state="final",

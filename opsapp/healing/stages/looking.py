@@ -48,7 +48,7 @@ def subject(case: CaseRecord, world: World) -> LookSubject:
 def before_step(
     case: PlanningCase, plan: Plan, answer: LookAnswer | None, world: World
 ) -> tuple[PlanningCase, AskCause | Wait | None]:
-    """And what follows while it is asked for."""
+    """The case before its next step, and what follows while the host is asked for the cause."""
     if case.looked == case.step:
         return case, None
     if case.look is not None:
@@ -81,7 +81,7 @@ def known(case: AnyCase, cause: HostCause | None, unit: str | None = None) -> An
 
 
 def named(cause: CauseNamed | None) -> CauseNamed | None:
-    """For everybody: without evidence."""
+    """The cause as everybody may see it, without evidence."""
     return None if cause is None else CauseNamed(cause.id, cause.text)
 
 

@@ -21,7 +21,7 @@ class ConditionOver(NamedTuple):
 
 
 class RequestDecided(NamedTuple):
-    """Of a request for several targets."""
+    """A request for several targets was decided."""
 
     request: str
 

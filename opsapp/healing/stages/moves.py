@@ -27,7 +27,7 @@ class EntryFields(TypedDict, total=False):
 
 
 class Wait(NamedTuple):
-    """Until `due`, or an answer. `ask`: other targets to be measured meanwhile."""
+    """The case waits until `due`, or for an answer. `ask`: other targets to be measured meanwhile."""
 
     case: CaseRecord
     due: float
@@ -55,7 +55,7 @@ class AskCause(NamedTuple):
 
 
 class PlanNow(NamedTuple):
-    """In the same transaction."""
+    """The case is planned in the same transaction."""
 
     case: PlanningCase
 
@@ -135,7 +135,7 @@ Next = (
 
 
 class Move(NamedTuple):
-    """By what a stage has answered."""
+    """One move of a case from place to place, by what a stage has answered."""
 
     before: str
     by: str
@@ -208,7 +208,7 @@ def check(before: str, following: Next) -> None:
 
 
 def drawn() -> str:
-    """As a Mermaid diagram."""
+    """The moves as a Mermaid diagram."""
     lines = [f"    {_name(move.before)} --> {_name(move.after)}: {move.by}, {move.when}" for move in MOVES]
     return "\n".join(["stateDiagram-v2", *lines, "    closed --> [*]"])
 

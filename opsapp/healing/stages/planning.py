@@ -32,7 +32,7 @@ class PreflightCheck:
 
 
 class StepChoice(NamedTuple):
-    """With whole parameters."""
+    """The step that was chosen, with its whole parameters."""
 
     step: RuleStep
     action: Action
@@ -96,7 +96,7 @@ def plan(case: CaseRecord, world: World) -> Plan:
 
 
 def level_of(event: RuleEvent, world: World) -> Effective:
-    """Under everything that holds it down now."""
+    """The level of trust under everything that holds it down now."""
     rule, case = world.rules[event.rule_id], opened(event)
     choice, _ = choose(case, rule, world)
     host, no_host = whereto(case, rule, world, choice)

@@ -17,11 +17,11 @@ def settle_of(rule_id: str, action: Action, world: World) -> float:
 
 
 def patience_of(rule_id: str, world: World) -> float:
-    """For a heal to show its effect, and a measurement to arrive."""
+    """How long to wait for a heal to show its effect, and for a measurement to arrive."""
     rule = world.rules.get(rule_id)
     return float((rule and rule.verify_timeout_s) or VERIFY_TIMEOUT_S)
 
 
 def trial_window(rule_id: str, action: Action, world: World) -> float:
-    """From the coin on: as long as the action needs, or the rule's heals lately took."""
+    """The trial's length from the coin on: as long as the action needs, or the rule's heals lately took."""
     return max(settle_of(rule_id, action, world) + patience_of(rule_id, world), world.heal_takes(rule_id))

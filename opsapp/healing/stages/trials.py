@@ -59,14 +59,14 @@ def window_of(rule_id: str, world: World) -> float:
 
 
 def window_drawn(case: CaseRecord, world: World) -> float:
-    """By the action that its coin was about."""
+    """The length of the case's trial by the action that its coin was about."""
     if case.heal is None:
         return (case.left_until or world.now) - world.now
     return trial_window(case.rule_id, ACTIONS[case.heal.action], world)
 
 
 def looked_at(trial: Trial, seen: LooksSeen, look: ConditionLook, case: CaseRecord, world: World) -> HealJudgement:
-    """Of a coin that is not judged yet."""
+    """Judges a look at a trial whose coin is not judged yet."""
     earliest = _counts_from(trial, world)
     seen = seen._replace(flaps=seen.flaps or comes_and_goes(case, world))
     return judge(seen, look, ProofWindow(earliest, trial.ends_at), world.now)

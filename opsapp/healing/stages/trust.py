@@ -58,7 +58,7 @@ class Trust(NamedTuple):
 
 
 class LevelChange(NamedTuple):
-    """To be committed as an event."""
+    """A change of a rule's level that is to be committed as an event."""
 
     rule_id: str
     cause: str
@@ -214,7 +214,7 @@ def in_days(promotion: PromotionSettings) -> str:
 
 
 def triggers_at_level(trust: Trust, now: float, promotion: PromotionSettings) -> int:
-    """Within the window, and since the level was entered."""
+    """How many triggers there were within the window and since the level was entered."""
     triggers = _recent(trust.triggers, now, promotion)
     if not triggers or trust.since <= min(triggers):
         return len(triggers)
@@ -316,7 +316,8 @@ class Effective(NamedTuple):
 def effective(
     trust: Trust, *, source: str, caps: Iterable[tuple[str, str]], stakes: Sequence[Stake] = (), risk: str = "low"
 ) -> Effective:
-    """Under ceiling and caps, one below for a prediction, and lower by what is at stake for an act of this risk."""
+    """The level under ceiling and caps, one below for a prediction, and lower by what is at stake for an act of this
+    risk."""
     level, reasons = lowest(trust.current_level, trust.ceiling), []
     own = level
     if level != trust.current_level:

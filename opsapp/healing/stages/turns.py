@@ -45,14 +45,14 @@ GO = TurnDecision("go")
 
 
 def is_taken(case_id: str, holder: CaseRecord | None, host: str) -> bool:
-    """By another case."""
+    """Whether another case acts on the host now."""
     if holder is None or holder.id == case_id or holder.heal is None:
         return False
     return holder.acts and holder.heal.host == host
 
 
 def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: JsonObject, settle_s: float) -> float:
-    """Until when this action, which another case just took there with success, may still be working. Else 0."""
+    """Returns until when this action, which another case just took there with success, may still be working; else 0."""
     if not isinstance(holder, ClosedCase) or holder.id == case_id or holder.outcome != "verified":
         return 0.0
     if holder.heal is None or (holder.heal.action, holder.heal.params) != (action, params):
@@ -61,8 +61,8 @@ def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: 
 
 
 def healed_above(case: CaseRecord, world: World) -> float:
-    """From when a reading counts after heals above it, which bring it up within the hold; 0 where the newest is from
-    after that. Whether they helped plays no part."""
+    """Returns from when a reading counts after heals above it, which bring it up within the hold; 0 where the newest is
+    from after that. Whether they helped plays no part."""
     acted = [at for name in world.graph.declared_above(case.target) if (at := world.acted_at(name)) is not None]
     if not acted:
         return 0.0

@@ -99,7 +99,7 @@ class Deed(NamedTuple):
 
     @property
     def waves(self) -> tuple[PastWave, ...]:
-        """With the present one."""
+        """The past waves with the present one."""
         return (*self.past, PastWave(self.wave, self.hosts, self.present)) if self.wave else ()
 
     @property
@@ -108,7 +108,7 @@ class Deed(NamedTuple):
 
     @property
     def acting(self) -> int:
-        """Of the present wave, without a verdict."""
+        """How many of the present wave have no verdict yet."""
         return self.hosts - sum(self.present)
 
     @property
@@ -159,12 +159,12 @@ def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) ->
 
 
 def stopped(case: Deciding, turn: WaveTurn) -> EndCase | None:
-    """Before the case has done anything."""
+    """Ends the case of a stopped deed before it has done anything."""
     return EndCase(case, "withdrawn", f"{STOPPED}: {turn.stopped}") if turn.stopped and not case.tried else None
 
 
 def verdict_of(case: CaseRecord, outcome: str, *, worse: bool) -> str:
-    """Of a case's end, or of a step that did harm."""
+    """The verdict of a case's end, or of a step that did harm."""
     if not case.tried:
         return LEFT
     if worse or case.harmed or outcome in (*FAILED, "skipped"):

@@ -95,7 +95,7 @@ class World:
         return rule.steps if rule else ()
 
     def find_hosts(self, name: str) -> list[Host]:
-        """By id, hostname or label; an id is never ambiguous."""
+        """Finds hosts by id, hostname or label; an id is never ambiguous."""
         if name in self.hosts:
             return [self.hosts[name]]
         by_hostname = [host for host in self.hosts.values() if host.hostname == name]

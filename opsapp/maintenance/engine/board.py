@@ -124,7 +124,7 @@ def _covering(active: tuple[Active, ...]) -> Callable[[str], bool]:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is checked: a restart within a window is still within it."""
+    """Makes the board of windows before anything is checked: a restart within a window is still within it."""
     board = Board(node)
     board.step()
     node.projections.add("windows", board)

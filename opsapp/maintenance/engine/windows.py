@@ -80,7 +80,7 @@ def delete(root: Root, window: Window) -> None:
 
 
 def calendar(root: Root, since: float, until: float) -> list[CalendarEntry]:
-    """By start."""
+    """The calendar's entries between two times, sorted by start."""
     entries = [
         _entry(window.__name__, window.record, span)
         for window in windows_of(root).of_family(Window)
@@ -103,7 +103,7 @@ def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
 
 
 def coverage(root: Root, wanted: Iterable[str] | None) -> WindowCoverage:
-    """By ids or names; None: of everything."""
+    """Counts what the named ids or names cover; None stands for everything."""
     counts: dict[str, tuple[int, int]] = {}
     down: list[str] = []
     for name, kind in node_of(root).registry.getUtilitiesFor(IScopeKind):
@@ -146,7 +146,7 @@ def refuse_wrong(record: WindowRecord, zone: str, unknown: dict[str, str]) -> No
 
 
 def unknown_in(root: Root, scope: Iterable[str], before: Iterable[str] = ()) -> dict[str, str]:
-    """But for what it covered already."""
+    """The mistake to tell where a scope names what does not exist, but for what it covered already."""
     missing = _missing(root, [item_id for item_id in scope if item_id not in before])
     return {"scope": "no such monitor or agent: " + ", ".join(missing)} if missing else {}
 

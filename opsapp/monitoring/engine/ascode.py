@@ -37,7 +37,7 @@ shown = public
 
 
 def exported(node: Node, root: Root) -> Iterator[JsonObject]:
-    """From memory, where it has all. What is set alike is looked through once."""
+    """The monitors as code, from memory where it has all. What is set alike is looked through once."""
     register = register_of(node)
     if not register.stands_for(root):
         yield from (shown(entry.fields) for entry in stored(node, root))

@@ -68,7 +68,7 @@ def delete(root: Root, monitor: Monitor, now: float) -> None:
 
 
 def take_out(root: Root, monitor: Monitor, now: float) -> None:
-    """It may be put back: what it has measured stays."""
+    """Take out a monitor, which may be put back: what it has measured stays."""
     _resolve(root, monitor, now, "The monitor was deleted.")
     # A pause lasts until the next observation: without this one its series would be carried on for ever.
     node_of(root).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
@@ -115,7 +115,7 @@ def acknowledge(root: Root, incident: Incident, user: str, note: str, now: float
 
 
 def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: float) -> None:
-    """To somebody who is here; it need not have had an owner."""
+    """Assign the incident to somebody who is here; it need not have had an owner."""
     if incident.resolved is not None:
         raise Conflict("This incident is over.", code="resolved")
     person = users_of(root).get(to)
@@ -126,7 +126,7 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
 
 
 def give_back(root: Root, username: str, now: float) -> None:
-    """Nobody has the open incidents of a deleted user; what was said of them stays."""
+    """Take the open incidents from a deleted user; what was said of them stays."""
     incidents = incidents_of(root)
     for incident in list(incidents.some(incidents.open)):
         if incident.acknowledged_by == username:

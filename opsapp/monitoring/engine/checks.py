@@ -45,7 +45,7 @@ NEVER = float("inf")
 
 
 class CheckLane:
-    """Up to a limit at once; the others wait in order."""
+    """Runs checks up to a limit at once; the others wait in order."""
 
     def __init__(self, limit: int):
         self.limit = limit
@@ -105,7 +105,7 @@ class Checker:
         return owns(self.node.name, monitor_id, self.nodes)
 
     def share(self) -> None:
-        """Whenever a node came or went: take up what another has left, leave what is another's."""
+        """Share the checks whenever a node came or went: take up what another has left, leave what is another's."""
         nodes = self.node.nodes.working("engine")
         if nodes != self.nodes:
             self.nodes = nodes
@@ -116,7 +116,7 @@ class Checker:
                     self._make_up(entry)
 
     def _make_up(self, entry: Entry) -> None:
-        """Soon, where the node that is gone may not have made its last check. Not all at once."""
+        """Check soon, but not all at once, where the node that is gone may not have made its last check."""
         interval, now = entry.settings.interval, self.node.clock.now()
         if passed_within(entry.id, interval, now, MISSED_S):
             self.table.hurry(entry.id, self.node.clock.monotonic() + phase(entry.id) * MADE_UP_S)
@@ -234,7 +234,7 @@ class Checker:
             self._begin(lane, *lane.waiting.popleft())
 
     def check(self, entry: Entry) -> tuple[Outcome | None, CheckVerdict | None]:
-        """Measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor that is not late)."""
+        """Measure, judge and store. No outcome: there was nothing to look at yet (a push monitor that is not late)."""
         began, revision = self.node.clock.monotonic(), entry.revision
         outcome = self.measuring.measure(entry)
         self.checks += 1

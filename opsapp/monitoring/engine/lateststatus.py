@@ -77,7 +77,7 @@ class LatestStatus:
         self._make_anew = SharedRead(node, self._make)
 
     def now(self) -> StatusNow:
-        """As of the last commit, unless it is dear to make; never older than `KEPT_S`."""
+        """The status as of the last commit, unless it is dear to make; never older than `KEPT_S`."""
         made = self._made
         if made is not None and self._serves(made):
             return made
@@ -90,7 +90,7 @@ class LatestStatus:
         return made.text(key) or self._node.lane(LANE, 1).run(made.render, key, render)
 
     def of_page(self, name: str, document_of: Callable[[Root], StatusDocument]) -> LatestStatus:
-        """Of a page of its own, which is there. Of pages that are gone the oldest are forgotten."""
+        """The status of a page of its own, which is there. Of pages that are gone the oldest are forgotten."""
         latest = self._pages.get(name)
         if latest is None:
             while len(self._pages) >= MOST_PAGES:

@@ -59,7 +59,7 @@ class Measuring:
         return self.node.clock.monotonic() + max(0.0, late - self.node.clock.now())
 
     def _heard(self, entry: Entry) -> float:
-        """No earlier than when the monitor was made, and we began to listen."""
+        """When it was last heard, no earlier than when the monitor was made, and we began to listen."""
         called = self.node.series.live.observed_at(entry.subject, "beat") or 0.0
         listening = entry.standing.since if entry.standing.status == "pending" else 0.0
         told, now = (called, entry.made_at, listening), self.node.clock.now()

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Measured(NamedTuple):
-    """By the names that it is kept under."""
+    """Measured values by the names that they are kept under."""
 
     values: dict[str, float]
     units: dict[str, str]

@@ -171,7 +171,7 @@ def record(
 
 
 def push_url(push_token: str | None, *, secrets: bool) -> str | None:
-    """Not for viewers; empty where nobody calls the monitor."""
+    """The URL to push to, hidden from viewers; empty where nobody calls the monitor."""
     if not push_token:
         return ""
     return f"/api/monitoring/push/{push_token}" if secrets else None
@@ -197,7 +197,7 @@ def since_when(node: Node, entry: Entry, status: str) -> int:
 
 
 class MonitorTally(NamedTuple):
-    """In each state, as they are shown; of those in maintenance, how many are down."""
+    """How many monitors are in each state, as they are shown; of those in maintenance, how many are down."""
 
     counts: dict[str, int]
     down_in_windows: int
@@ -237,13 +237,13 @@ def statuses_now(node: Node, root: Root) -> dict[str, str]:
 
 
 def checked_at(node: Node, entry: Entry) -> int | None:
-    """As far as this node knows."""
+    """When it was last checked, as far as this node knows."""
     newest = node.series.live.observed_at(entry.subject, *CHECKED)
     return None if newest is None else int(newest)
 
 
 def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> None:
-    """Of the last 24 hours, for all monitors at once; kept for half a minute."""
+    """The uptime of the last 24 hours, for all monitors at once; kept for half a minute."""
     old = [entry for entry in entries if entry.uptime[0] <= now - recent.keeping(entry, entry.uptime[1])]
     if not old:
         return

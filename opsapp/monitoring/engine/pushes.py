@@ -35,7 +35,7 @@ def begin(root: Root, monitor_id: str, now: float) -> None:
 
 
 def end(root: Root, monitor_id: str, now: float) -> float | None:
-    """Seconds; None where nobody said when it began."""
+    """End a run; the seconds it took, None where nobody said when it began."""
     monitor = monitors_of(root)[monitor_id]
     started, monitor.state.run_started = monitor.state.run_started, None
     if started is None:

@@ -83,7 +83,8 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
 
 
 def keeping(entry: Entry, uptime: float | None) -> float:
-    """Not long where its uptime was unknown and time counts by now, as after the first check."""
+    """The seconds to keep it, not many where its uptime was unknown and time counts by now, as after the first
+    check."""
     return UNKNOWN_AGE_S if uptime is None and entry.standing.status in BY_CHECK else UPTIME_AGE_S
 
 

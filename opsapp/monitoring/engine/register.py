@@ -216,7 +216,7 @@ class Entry:
         self.hold_s = hold(self.rules)  # each page asks it of every monitor
 
     def judged(self, outcome: Outcome) -> Outcome:
-        """Of a monitor that is upside down a failure is good, and an answer is not."""
+        """The outcome as judged: of a monitor that is upside down a failure is good, and an answer is not."""
         if not self.settings.upside_down or outcome.ok is None:
             return outcome
         fails = "it fails, as it should: " if not outcome.ok else "it does not fail, and it should: "

@@ -43,7 +43,7 @@ def history(node: Node, root: Root, series: int, query: HistoryQuery) -> list[Re
 
 
 def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
-    """Over a day, a week, 30 and 90 days. Time before the monitor was made counts as none, not as unknown."""
+    """Uptimes over a day, a week, 30 and 90 days. Time before the monitor was made counts as none, not as unknown."""
     entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
     reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
     own = _outages(root, [monitor_id], first, now / 1000)[monitor_id]

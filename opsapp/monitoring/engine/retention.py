@@ -20,7 +20,7 @@ DAY_S = 86400.0
 
 
 def forget(root: Root, now: float, first: str) -> str | None:
-    """The id to go on after, or None at the end."""
+    """Delete a page of old incidents; the id to go on after, or None at the end."""
     days = node_of(root).config[IncidentsRetention].days
     return incidents_of(root).forget(now - days * DAY_S, first, PAGE)
 
@@ -46,7 +46,7 @@ def count_incidents(root: Root) -> None:
 
 
 def archived_incidents(root: Root, after: str) -> ArchivePage:
-    """By id, so oldest first. The one that `after` names may be forgotten by now."""
+    """A page of incidents by id, so oldest first. The one that `after` names may be forgotten by now."""
     incidents = incidents_of(root)
     ids = [incident_id for incident_id in islice(incidents.keys(after), archive.PAGE + 1) if incident_id != after]
     ids = ids[: archive.PAGE]

@@ -43,7 +43,7 @@ def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
 
 
 def is_down_in_window(node: Node, now: float) -> Callable[[Entry], bool]:
-    """Of a monitor that a window covers, as far as its last check still says so."""
+    """Whether a monitor that a window covers is down, as far as its last check still says so."""
     covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
     zone = node.config.timezone
 
@@ -91,7 +91,7 @@ class ShownStates:
         return entries
 
     def _really_due(self, due: list[Entry], now: float) -> list[Entry]:
-        """Without those checked again: of many these are nearly all."""
+        """The due entries without those checked again: of many these are nearly all."""
         aged = [entry for entry in due if entry.shown_until > -inf]
         if len(aged) < MANY:
             return due

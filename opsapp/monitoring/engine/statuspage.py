@@ -33,7 +33,8 @@ Told = list[tuple[IncidentRecord, str]]  # with the name of its monitor at prese
 
 
 def status_document(node: Node, root: Root, only: Collection[str] | None = None) -> StatusDocument:
-    """Of the tagged monitors; or `only` of these, whose own page has no notices and no name of another monitor."""
+    """The status of the tagged monitors; or `only` of these, whose own page has no notices and no name of another
+    monitor."""
     now, entries = node.clock.now(), _entries(node, root, only)
     names = {entry.id: entry.name for entry in entries}
     told = _incidents(root, names, now)
@@ -54,8 +55,8 @@ def _entries(node: Node, root: Root, only: Collection[str] | None) -> list[Entry
 
 
 def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> StatusDocument:
-    """As it was when the second `at` ended, by the tree and the measurements of then. Who is not signed in sees only
-    what is public now: what was taken from the page since is not shown again."""
+    """The status as it was when the second `at` ended, by the tree and the measurements of then. Who is not signed in
+    sees only what is public now: what was taken from the page since is not shown again."""
     public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
     open_now = frozenset(notice.id for notice in notices.shown(root, node.clock.now()))
     components, series, incidents, windows = node.transact_at(
@@ -73,7 +74,7 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
 def _published_then(
     then: Root, node: Node, at: int, only: set[str] | None
 ) -> tuple[list[PublicMonitor], dict[str, WatchedSeries], list[PublicIncident], list[PublicWindow]]:
-    """Over the tree of that time; `only` these monitors. Their days are not read yet."""
+    """What was published over the tree of that time; `only` these monitors. Their days are not read yet."""
     published = [monitor for monitor in monitors_of(then).values() if TAG in monitor.record.tags]
     published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
@@ -181,14 +182,14 @@ def _causes(node: Node, root: Root, told: Told, published: set[str], now: float)
 
 
 def published(node: Node, root: Root, only: Collection[str] | None = None) -> dict[str, str]:
-    """Names by id; or of what is on the page that shows `only` these."""
+    """The published monitors' names by id; or of what is on the page that shows `only` these."""
     return {entry.id: entry.name for entry in _entries(node, root, only)}
 
 
 def published_incident(
     node: Node, root: Root, incident_id: str, only: Collection[str] | None = None
 ) -> PublicIncident | None:
-    """None for incidents that the public may not see."""
+    """The incident; None for incidents that the public may not see."""
     now, incident = node.clock.now(), incidents_of(root).find(incident_id)
     names = published(node, root, only)
     name = None if incident is None else names.get(incident.monitor_id)
@@ -201,8 +202,8 @@ def published_incident(
 def published_incidents(
     node: Node, root: Root, start: float, end: float, most: int, only: Collection[str] | None = None
 ) -> tuple[list[PublicIncident], int]:
-    """Those that began in [start, end), newest first, at most so many, and how many there are. Ids are in the order of
-    time, so none of another month is read."""
+    """Incidents that began in [start, end), newest first, at most so many, and how many there are. Ids are in the order
+    of time, so none of another month is read."""
     now, names, store = node.clock.now(), published(node, root, only), incidents_of(root)
     low, high = earliest_id(start), earliest_id(end)
     ids = sorted(
@@ -225,7 +226,7 @@ def has_earlier_incidents(node: Node, root: Root, start: float, only: Collection
 
 
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:
-    """Of what is published, on or to come; no name that is not published."""
+    """Windows of what is published, on or to come; no name that is not published."""
     within = node.config[MaintenanceSettings].announce_days * statuspage.DAY_S
     windows: list[PublicWindow] = []
     for window in upcoming(root, now, within):

@@ -35,12 +35,12 @@ class Watch:
         self._seen_transaction: Any = None
 
     def entries(self, root: Root) -> dict[str, Entry]:
-        """As the transaction behind `root` sees them, or newer; as read last where it has written."""
+        """Entries as the transaction behind `root` sees them, or newer; as read last where it has written."""
         self.register.catch_up(root)
         return self.register.entries
 
     def entry(self, root: Root, monitor_id: str) -> Entry:
-        """It may have been deleted since the transaction began: the memory is shared."""
+        """An entry, which may have been deleted since the transaction began: the memory is shared."""
         entry = self.entries(root).get(monitor_id)
         if entry is None:
             raise NotFound("There is no such monitor.")

@@ -15,8 +15,8 @@ def decide(seen: Sequence[bool | None], quorum: int) -> bool | None:
 
 
 def joint(outcomes: Sequence[Outcome], quorum: int) -> Outcome:
-    """As one outcome: times and metrics are means, a certificate is the one that ends first. Degraded when a quorum saw
-    something wrong, though too few saw it down."""
+    """The outcomes joined into one: times and metrics are means, a certificate is the one that ends first. Degraded
+    when a quorum saw something wrong, though too few saw it down."""
     seen = [outcome.ok for outcome in outcomes]
     verdict, warned = decide(seen, quorum), [outcome for outcome in outcomes if outcome.degraded]
     best = next((outcome for outcome in outcomes if outcome.ok is verdict), Outcome(None))

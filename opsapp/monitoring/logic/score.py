@@ -45,7 +45,7 @@ def certificate_component(days: float | None) -> ScoreComponent:
 
 
 def hardly_known(score: MonitorScore) -> MonitorScore:
-    """For when nobody looked for more than half of the time."""
+    """The score for when nobody looked for more than half of the time."""
     detail = f"less than half of the last {UPTIME_DAYS} days is known"
     parts = replace(score.components, uptime=_component("uptime", None, None, detail))
     return replace(score, score=None, grade=None, components=parts)

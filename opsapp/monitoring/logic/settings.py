@@ -140,7 +140,7 @@ class GeneralSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
-    """All but name and URL: many monitors are set alike."""
+    """All settings but name and URL: many monitors are set alike."""
 
     type: Annotated[str, Choice(*TYPES), FormField("Type", "choice")]
 
@@ -151,7 +151,7 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
 
     @property
     def on_host(self) -> bool:
-        """A program on a host looks at it."""
+        """Whether a program on a host looks at it."""
         return self.declared is not None and self.declared.on_host
 
     @cached_property
@@ -274,7 +274,8 @@ def problems(settings: MonitorSettings) -> dict[str, str]:
 
 
 def needs_admin(before: MonitorSettings, after: MonitorSettings) -> bool:
-    """It would write what only admins may: a command, or where one is run. `before` is NOTHING for a new monitor."""
+    """Whether the change writes what only admins may: a command, or where one is run. `before` is NOTHING for a new
+    monitor."""
     if any(getattr(after, name) != getattr(before, name) for name in ADMINS_WRITE):
         return True
     moved = after.type != before.type or after.lookers != before.lookers
@@ -286,5 +287,6 @@ def agent_of(url: str) -> str:
 
 
 def searched(name: str, url: str, tags: Iterable[str]) -> str:
-    """Nothing that a viewer may not see: whoever may search for it piece by piece knows it in the end."""
+    """The text to search in, with nothing that a viewer may not see: whoever may search for it piece by piece knows it
+    in the end."""
     return f"{name} {public_text(url)} {' '.join(tags)}".casefold()

@@ -24,7 +24,7 @@ def next_moment(key: str, interval: float, now: float) -> float:
 
 
 def passed_within(key: str, interval: float, now: float, seconds: float) -> bool:
-    """Of a moment in the key's phase."""
+    """Whether a moment in the key's phase passed within these seconds."""
     return next_moment(key, interval, now) - interval > now - seconds
 
 
@@ -55,7 +55,7 @@ class Timetable:
             self._set(key, monotonic)
 
     def hurry(self, key: str, at: float) -> None:
-        """If `at` is before the next regular check, which stays where it is."""
+        """Check at `at` if that is before the next regular check, which stays where it is."""
         if key in self._interval and at < self._regular[key]:
             self._set(key, at)
 

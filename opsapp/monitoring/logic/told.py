@@ -11,8 +11,8 @@ LONGEST_TITLE, LONGEST_CAUSE = 300, 1000
 
 
 class ToldTrouble(NamedTuple):
-    """Of something that is no host or monitor here: told by another system, or by a person (`opened_by`) who then ends
-    it. `target` is what they call it."""
+    """Trouble of something that is no host or monitor here: told by another system, or by a person (`opened_by`) who
+    then ends it. `target` is what they call it."""
 
     inlet: str
     fingerprint: str

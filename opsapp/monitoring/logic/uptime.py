@@ -25,7 +25,7 @@ class StateTimes(NamedTuple):
 
 
 def percent(up: int, down: int) -> float | None:
-    """Rounded down to three decimals, so that only always is 100; None without data."""
+    """The uptime rounded down to three decimals, so that only always is 100; None without data."""
     total = up + down
     return up * 100_000 // total / 1000 if total > 0 else None
 
@@ -40,7 +40,7 @@ def known_uptime(spent: StateTimes, window_ms: float, every_ms: float) -> float 
 
 
 def enough_known(known_ms: float, window_ms: float, every_ms: float) -> bool:
-    """Nobody looked for at most half of the window, or for no longer than from one check to the next."""
+    """Whether nobody looked for at most half of the window, or for no longer than from one check to the next."""
     return window_ms - known_ms <= max(window_ms / 2, every_ms)
 
 

@@ -26,7 +26,7 @@ _HEADERS = {"User-Agent": f"opsapp/{VERSION}"}
 
 
 def probe(prober: Any, target: ProbeTarget) -> Outcome:
-    """In a greenlet of its own."""
+    """Probe in a greenlet of its own."""
     return _follow(prober, target, _Way(prober.monotonic(), target))
 
 
@@ -57,8 +57,8 @@ def begin(prober: Any, target: ProbeTarget, done: Callable[[Outcome], None]) -> 
 
 
 def call(prober: Any, target: ProbeTarget) -> tuple[Reply, str]:
-    """For what calls others (webhooks): the reply, and what is wrong with it. Names, addresses, redirects and bounds as
-    of a check."""
+    """Make a call for what calls others (webhooks): the reply, and what is wrong with it. Names, addresses, redirects
+    and bounds as of a check."""
     way = _Way(prober.monotonic(), target)
     way.decode = True
     try:
@@ -164,7 +164,7 @@ def _hop(prober: Any, url: str, time_left: float, family: str) -> Hop:
 
 
 def plain_url(url: str) -> tuple[str, str, int]:
-    """In ASCII as libcurl wants it, the host as it will look it up, the port."""
+    """The URL in ASCII as libcurl wants it, the host as it will look it up, the port."""
     usual = _USUAL.fullmatch(url)
     if usual:
         scheme, host, port, _ = usual.groups()

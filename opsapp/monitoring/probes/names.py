@@ -52,7 +52,7 @@ def is_address(host: str) -> bool:
 
 
 def ask(server: str, port: int, query: dns.message.Message, timeout: float) -> dns.message.Message:
-    """Over UDP, and again over TCP when the answer was cut."""
+    """Ask over UDP, and again over TCP when the answer was cut."""
     gate, late = HubGate(timeout), NameFailed(f"name server {server} did not answer within {timeout:.1f} s")
     with gevent.Timeout(timeout, late):
         try:
@@ -122,7 +122,7 @@ class Names:
         return known or self._shared_query(host, timeout)
 
     def known(self, host: str) -> list[str]:
-        """Of a name in small letters, as far as nobody must be asked."""
+        """The addresses of a name in small letters, as far as nobody must be asked."""
         known = self._from_hosts(host.rstrip("."))
         if known:
             return known
@@ -178,7 +178,7 @@ class Names:
         self._cache[host] = (self._monotonic() + min(ttl, MAX_TTL), addresses)
 
     def _read_system(self) -> None:
-        """Read again when their file has changed (a new network, a new lease)."""
+        """Read the system's name servers again when their file has changed (a new network, a new lease)."""
         try:
             stamp = os.stat(RESOLV_CONF).st_mtime
         except OSError:

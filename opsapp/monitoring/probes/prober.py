@@ -73,14 +73,14 @@ class Prober:
         return HubGate(timeout, self.monotonic, resolve, self._tls)
 
     def known_addresses(self, host: str) -> list[str] | None:
-        """Those that may be reached, where known at once; else None."""
+        """The addresses that may be reached, where known at once; else None."""
         if is_address(host):
             return [host] if self.policy.allows(host) else None
         known = self.names.known(host)
         return [address for address in known if self.policy.allows(address)] or None
 
     def allowed_addresses(self, host: str, timeout: float) -> list[str]:
-        """AddressRefused when the host has no address that may be reached."""
+        """The host's addresses that may be reached; AddressRefused when it has none."""
         addresses = self.names.addresses(host, timeout)
         allowed = [address for address in addresses if self.policy.allows(address)]
         if not allowed:

@@ -54,7 +54,7 @@ def probe(target: ProbeTarget, gate: Gate) -> Outcome:
 
 
 class DeviceLine:
-    """From another address the system hands over nothing."""
+    """A connected socket to a device; from another address the system hands over nothing."""
 
     def __init__(self, gate: Gate, address: str, port: int, timeout: float):
         self._gate, self._timeout = gate, timeout

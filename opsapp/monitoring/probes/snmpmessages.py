@@ -141,7 +141,7 @@ def _is_counter(value: Any) -> bool:
 
 
 def _text(value: bytes) -> str:
-    """In hexadecimal where no person can read it: addresses of hardware, dates."""
+    """The value as text, in hexadecimal where no person can read it: addresses of hardware, dates."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -210,7 +210,7 @@ class SnmpSession:
             raise ProbeUnavailable("this service cannot encrypt for SNMP: its cryptography is too old") from None
 
     def read(self, packet: bytes, numbers: SnmpNumbers) -> SnmpReply:
-        """NoSnmpAnswer: not the answer to this request, or not from who knows the passwords."""
+        """The reply in a packet; NoSnmpAnswer: not the answer to this request, or not from who knows the passwords."""
         reply: SnmpReply = _reading(lambda: self._read(packet, numbers))
         return reply
 

@@ -91,7 +91,7 @@ class _Descriptor:
 
 
 class _Handle:
-    """Used again and again; connections are not."""
+    """A libcurl handle, which is used again and again; connections are not."""
 
     __slots__ = (
         "cut", "decode", "done", "easy", "ends", "headers", "method", "most", "pieces", "policy", "refused", "resolves",

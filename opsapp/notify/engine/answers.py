@@ -35,7 +35,7 @@ class HeldLink(NamedTuple):
 
 
 def buttons_of(root: Root, channel: Channel, message: MessageContent) -> tuple[AnswerButton, ...]:
-    """Where it is sent to one person's channel."""
+    """The buttons of a message that is sent to one person's channel."""
     node = node_of(root)
     addresses, by = node.registry.queryUtility(IPageAddresses), answerer_of(root, channel)
     if by is None or addresses is None:
@@ -53,7 +53,7 @@ def buttons_of(root: Root, channel: Channel, message: MessageContent) -> tuple[A
 
 
 def answerer_of(root: Root, channel: Channel) -> Answerer | None:
-    """As far as this person may decide anything."""
+    """The channel's person, if they may decide anything."""
     user = find_enabled(root, channel.record.answers_as)
     return Answerer(user.__name__, user.role) if user is not None and LOWEST in roles_up_to(user.role) else None
 

@@ -55,8 +55,8 @@ class SendOutcome(NamedTuple):
 
 
 class AcceptedRecipients:
-    """Where a channel has several recipients. Apprise asks for each whether it is in here, and adds it: so another
-    attempt goes to the others alone. Kept as marks, for a recipient's name is an address."""
+    """Tells who has got a message where a channel has several recipients. Apprise asks for each whether it is in here,
+    and adds it: so another attempt goes to the others alone. Kept as marks, for a recipient's name is an address."""
 
     def __init__(self, marks: Iterable[str]):
         self.marks = set(marks)
@@ -102,7 +102,8 @@ OVERHEARD = AppriseLog()
 
 @lru_cache(maxsize=1)
 def apprise() -> Any:
-    """On first use and off the hub: importing it takes a fifth of a second, and its plugins as much."""
+    """Apprise is imported on first use and off the hub: importing it takes a fifth of a second, and its plugins as
+    much."""
     import apprise as library
 
     logger = logging.getLogger("apprise")
@@ -114,7 +115,7 @@ def apprise() -> Any:
 
 
 def plugin_of(url: str, timeout: float = 30.0, journey: Journey | None = None) -> Any:
-    """Or Invalid, which does not repeat the URL."""
+    """The URL's plugin, or Invalid, which does not repeat the URL."""
     library = apprise()
     asset = library.AppriseAsset(
         app_id="opsapp",
@@ -204,8 +205,8 @@ def in_every_form(secrets: Iterable[str]) -> list[str]:
 
 
 def send(node: Node, letter: OutgoingMessage, timeout: float, landed: Callable[[], None]) -> SendOutcome:
-    """Or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the thread has come to
-    its end."""
+    """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
+    thread has come to its end."""
     denied, on_hub = denied_networks(node), node.hub.is_here()
     answered: Any = AsyncResult() if on_hub else queue.SimpleQueue()
 

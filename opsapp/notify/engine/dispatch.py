@@ -70,7 +70,7 @@ class Sender:
         self.sent = self.failed = self.waiting = 0
 
     def step(self) -> bool:
-        """As far as there is room. Whether anything left."""
+        """Send as far as there is room, and say whether anything left."""
         settings, now = options(self.node), self.node.clock.now()
         room = settings.max_sending - len(self.flying - self.late)
         letters, self.waiting = self.node.transact(begin, now, frozenset(self.flying), room)
@@ -131,8 +131,8 @@ def anything(root: Root) -> bool:
 
 
 def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> tuple[list[Flight], int]:
-    """For lanes that are not busy, marked as being sent: all that are critical, and others as far as there is room; and
-    how many wait in all."""
+    """Deliveries of lanes that are not busy, marked as being sent: all that are critical, and others as far as there
+    is room; and how many wait in all."""
     log_of = deliveries_of(root)
     if not anything(root):
         return [], 0
@@ -153,7 +153,7 @@ def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> t
 
 
 def _begun(root: Root, lane: ChannelLane, now: float) -> OutgoingMessage | None:
-    """With its intent; None if there is none."""
+    """The lane's next message with its intent; None if there is none."""
     log_of, node = deliveries_of(root), node_of(root)
     delivery = _next(root, lane, now, options(node).burst)
     if delivery is None:
@@ -208,7 +208,8 @@ def _goes_all_the_same(delivery: Delivery, channel: Channel) -> bool:
 
 
 def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery:
-    """As they were told; the youngest, so that nothing is given up too soon."""
+    """One delivery with the messages of all, as they were told. It is the youngest, so that nothing is given up too
+    soon."""
     *others, last = sorted(several, key=lambda delivery: delivery.id)
     last.messages = tuple(message_id for delivery in (*others, last) for message_id in delivery.messages)
     last.kind, last.taken = "digest", ()

@@ -49,7 +49,7 @@ def move_on(root: Root) -> bool:
 
 
 def route(root: Root, now: float) -> bool:
-    """In one transaction."""
+    """Put what was told into its groups, and groups that are due into messages, in one transaction."""
     leases.check(root, LEASE)
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
@@ -149,7 +149,7 @@ def _failure(target: str, group: MessageGroup) -> Failure:
 
 
 def _rightful(groups: Groups, key: str, cause: str) -> str:
-    """Of the group about the root cause."""
+    """The key of the group about the root cause."""
     family = family_of(key)
     return groups.home(name=cause) or groups.about(family, cause) or f"{family}:{cause}"
 
@@ -169,7 +169,7 @@ def _move(
 
 
 def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float) -> str:
-    """With a delivery for every channel that takes it."""
+    """Publish the group's message, with a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
     times, more = (group.first_at, group.last_at, group.events), (group.titles, group.sealed)
     content = MessageContent(key, *about, cause, *times, "", group.ids, *more)
@@ -218,7 +218,7 @@ def call(
 
 
 def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -> tuple[float, str | None]:
-    """And what holds it until then. What is critical waits for no digest."""
+    """When a delivery is due, and what holds it until then. What is critical waits for no digest."""
     record = channel.record
     until = quiet.quiet_until(record.quiet_hours, severity, now, zone)
     if until is not None:

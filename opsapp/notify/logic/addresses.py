@@ -234,7 +234,7 @@ SCHEMES = {"mailto": "mail", "json": "webhook", "tgram": "telegram", "pover": "p
 
 
 def type_of(service: str) -> str:
-    """By the scheme of an Apprise address, `apprise` where none of these has it."""
+    """The channel type by the scheme of an Apprise address, `apprise` where none of these has it."""
     scheme = service if service in BY_NAME or service in SCHEMES else service.removesuffix("s")
     kind = SCHEMES.get(scheme, scheme)
     return kind if kind in BY_NAME else "apprise"

@@ -32,7 +32,7 @@ class AnswerLink(NamedTuple):
 
 
 def read(token: str, keys: Iterable[bytes]) -> AnswerLink | None:
-    """If one of these keys has signed it."""
+    """The token's link, if one of these keys has signed it."""
     shape = _SHAPE.fullmatch(token.rpartition(".")[0])
     if shape is None or not token.isascii():
         return None

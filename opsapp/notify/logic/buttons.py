@@ -28,7 +28,7 @@ class Buttons(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Without the lines that the buttons stand for."""
+        """The text without the lines that the buttons stand for."""
         lines = {answer.line for answer in self.answers}
         return "\n".join(line for line in self.text.split("\n") if line not in lines)
 

@@ -35,7 +35,7 @@ def retry_at(attempts: int, created_at: float, now: float, retry: RetrySettings)
 
 
 def without_address(text: str, url: str) -> str:
-    """Without anything of the channel's URL: hosts and path segments are tokens with many services."""
+    """The text without anything of the channel's URL: hosts and path segments are tokens with many services."""
     rest = url.partition("://")[2]
     parts = {part for part in (*_PARTS.split(rest), *_PARTS.split(unquote(rest))) if len(part) >= _SHORTEST_PART}
     for part in sorted({rest, unquote(rest), *parts} - {""}, key=len, reverse=True):

@@ -44,7 +44,7 @@ class TitledDocument(MessageDocument):
 
 @dataclass(frozen=True)
 class DeliveryDocument(MessageDocument):
-    """Without what Apprise puts beside it, `title` and `message`."""
+    """The document without what Apprise puts beside it, `title` and `message`."""
 
     delivery_id: str
     messages: tuple[TitledDocument, ...] = ()

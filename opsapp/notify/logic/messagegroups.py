@@ -227,7 +227,7 @@ def join(group: MessageGroup, other: MessageGroup, now: float, wait_s: float, ev
 
 
 def may_wait(group: MessageGroup) -> bool:
-    """Until its root cause is known: something begins, and nothing was told of it."""
+    """Whether it may wait until its root cause is known: something begins, and nothing was told of it."""
     return group.told is None and bool(group.open)
 
 
@@ -277,7 +277,7 @@ def _latest(news: tuple[Told, ...], row: Told) -> tuple[Told, ...]:
 
 
 def _label(group: MessageGroup, row: Told, speaks: Told) -> str:
-    """With its rule where the title alone does not say what is over."""
+    """The title, with its rule where the title alone does not say what is over."""
     rule = row.ids.get("rule")
     unclear = row.is_good and (speaks is not row or row.title in group.titles)
     return f"{row.title} ({rule})" if rule and unclear else row.title

@@ -21,7 +21,7 @@ GOOD_NEWS = ("resolved", "online", "recovered", "closed")
 
 @dataclass(frozen=True)
 class MessageShown:
-    """As people see it in the log."""
+    """A message as people see it in the log."""
 
     key: str
     kind: str

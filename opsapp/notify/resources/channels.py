@@ -90,6 +90,6 @@ def readdress(root: Root, channel: Channel, url: str, service: str) -> None:
 
 
 def reseal(root: Root, anew: Any) -> None:
-    """For `opsapp rekey`."""
+    """Seal the addresses of channels with another key, for `opsapp rekey`."""
     for channel in channels_of(root).values():
         channel.sealed = anew(channel.sealed, PURPOSE)

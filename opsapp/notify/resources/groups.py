@@ -34,7 +34,7 @@ class Groups(Persistent):
         return self.targets.get(f"{family}:{target}")
 
     def home(self, key: str = "", name: str = "") -> str | None:
-        """In which a row, or what is called so, is open."""
+        """The group in which a row, or what is called so, is open."""
         return self.homes.get(KEY + key) or self.homes.get(NAME + name)
 
     def before(self, key: str, group: MessageGroup | None, own: str) -> Before:

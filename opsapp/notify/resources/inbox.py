@@ -25,7 +25,7 @@ def inbox_of(root: Root) -> Inbox:
 
 
 def put(root: Root, row: Told) -> None:
-    """Of the writer whose transaction this is."""
+    """Put a row into the inbox of the writer whose transaction this is."""
     inbox_of(root).put(node_of(root).writer(), row._asdict())
 
 

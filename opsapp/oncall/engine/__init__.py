@@ -27,7 +27,7 @@ def shifts_of(root: Root, schedule: ScheduleRecord, since: float, until: float) 
 
 
 def calendar_of(root: Root, schedule: ScheduleRecord, now: float) -> str:
-    """From a week ago on."""
+    """The schedule's shifts as an iCalendar text, from a week ago on."""
     today = int(now) // DAY_S * DAY_S
     shifts = shifts_of(root, schedule, today - CALENDAR_BACK_S, today + CALENDAR_AHEAD_S)
     return icalendar.text(f"On call: {schedule.name}", "on call", (
@@ -37,12 +37,12 @@ def calendar_of(root: Root, schedule: ScheduleRecord, now: float) -> str:
 
 
 def on_call_now(root: Root, now: float) -> list[OnCallRecord]:
-    """By name of schedule; also where it is nobody."""
+    """Who is on call now, by name of schedule; also where it is nobody."""
     return [_on_call(root, record, now) for record in oncall_of(root).schedules.records()]
 
 
 def names_on_call(root: Root, now: float) -> tuple[str, ...] | None:
-    """By any schedule; None where there is none."""
+    """The names of those who are on call by any schedule; None where there is no schedule."""
     records, known = oncall_of(root).schedules.records(), known_in(root)
     users = (logic.duty(record, now, known).user for record in records)
     return tuple(dict.fromkeys(user for user in users if user is not None)) if records else None

@@ -103,7 +103,7 @@ def _begin(root: Root, incident: Incident, now: float) -> None:
 
 
 def _takes(incident: Incident, policy: PolicyRecord) -> bool:
-    """As a channel is for a message."""
+    """Whether a policy takes an incident, as a channel takes a message."""
     if not policy.enabled or severity_of(incident) not in policy.severities:
         return False
     return not policy.tags or not set(policy.tags).isdisjoint(incident.tags)
@@ -184,7 +184,7 @@ def _take(
 
 
 def _people(root: Root, taken: StepRecord, now: float) -> tuple[list[str], list[str]]:
-    """And what is to be said of it."""
+    """The people whom a step calls, and what is to be said about it."""
     people, notes, known = list[str](), list[str](), known_in(root)
     for schedule_id in taken.schedules:
         schedule = oncall_of(root).schedules.find(schedule_id)

@@ -142,7 +142,7 @@ def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], f
 
 
 def _is_expected(root: Root, name: str) -> bool:
-    """Or invited."""
+    """Whether the user is enabled or invited."""
     return is_enabled(root, name) or is_invited(root, name, node_of(root).clock.now())
 
 
@@ -159,6 +159,6 @@ def _schedules_of(record: PolicyRecord) -> list[str]:
 
 
 def _tell(root: Root, plan: Schedule | CallPolicy, change: str) -> None:
-    """On /api/stream."""
+    """Tells of a changed plan on /api/stream."""
     kind = "schedule" if isinstance(plan, Schedule) else "policy"
     emit(root, EVENT, {"id": plan.__name__, "what": kind, "change": change})

@@ -64,7 +64,7 @@ class PgConnection(extensions.connection):
         _told(self, super().rollback)
 
     def cut(self) -> None:
-        """From any thread: whoever waits on it hears at once that there will be no answer."""
+        """Cut the connection, from any thread: whoever waits on it hears at once that there will be no answer."""
         try:
             with socket.socket(fileno=os.dup(self.fileno())) as its_socket:
                 its_socket.shutdown(socket.SHUT_RDWR)

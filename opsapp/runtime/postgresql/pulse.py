@@ -103,7 +103,8 @@ class DatabasePulse:
 
 
 def _wait(connection: Any, seconds: float) -> None:
-    """At the end it looks once more: a thread that was held up itself must not say that the database was."""
+    """Wait for the server's answer; at the end it looks once more: a thread that was held up itself must not say that
+    the database was."""
     silence = Silence(seconds)
     while (state := connection.poll()) != extensions.POLL_OK:
         if silence.is_certain:

@@ -107,7 +107,7 @@ def _sender(root: Root, node: Node, options: StatusPageSettings, kind: str) -> P
 
 
 class LetterWriter:
-    """Of one batch; the same words to all who chose the same groups are written once."""
+    """Writes the letters of one batch; the same words to all who chose the same groups are written once."""
 
     def __init__(self, root: Root, store: StatusPageStore, sender: PageSender, node: Node, now: float):
         self._root, self._store, self._sender, self._zone = root, store, sender, node.config.timezone

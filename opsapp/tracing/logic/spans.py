@@ -20,7 +20,7 @@ Facts = dict[str, Fact]
 
 
 class SpanSource(NamedTuple):
-    """`host`: of an agent; nothing for the service itself."""
+    """The source of spans; `host`: of an agent; nothing for the service itself."""
 
     service: str
     host: str = ""

@@ -198,7 +198,7 @@ def figures(
     lanes: Sequence[tuple[LaneShown, Scale]],
     rows: Sequence[tuple[str, Sequence[StateShown]]],
 ) -> tuple[Markup, list[TableRow]]:
-    """For the crosshair: the middle of each bucket, what was measured, and how things stood."""
+    """Figures for the crosshair: the middle of each bucket, what was measured, and how things stood."""
     made = []
     for number, at in enumerate(times):
         values = [(curve.values[number], shown, scale) for shown, scale in lanes for curve in shown.curves]

@@ -121,7 +121,7 @@ def _figure(shown: Markup, figures: Markup, axis: TimeAxis, *, zoom: bool) -> Ma
 
 
 def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -> Markup:
-    """Of the newest moment, or of the one under the crosshair."""
+    """The values of the newest moment, or of the one under the crosshair."""
     cells = rows[-1].cells if rows else ()
     parts = [markup('<b data-c="0">{}</b>', cells[0])] if cells else []
     for number, curve in enumerate(curves, 1):

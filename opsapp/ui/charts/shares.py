@@ -112,7 +112,7 @@ def _discs(trials: TrialCount) -> Markup:
 
 
 def interval(label: str, low: float, value: float, high: float) -> Markup:
-    """From -100 to 100 points: between what the truth lies, and the middle."""
+    """Draw the range that the true effect lies in, from -100 to 100 points, and its middle."""
     left, at, right = (50 + max(-100.0, min(100.0, points)) / 2 for points in (low, value, high))
     shapes = markup(
         '<line class="base" x1="0" x2="100%" y1="9" y2="9"/><line class="cross" x1="50%" x2="50%" y1="1" y2="17"/>'
@@ -130,7 +130,7 @@ SHADES = (0.25, 0.4, 0.55, 0.85)
 
 
 def phases(parts: Sequence[PhaseTime]) -> Markup:
-    """As one bar and a list of figures, which is its table."""
+    """Draws the phases as one bar and a list of figures, which is its table."""
     total = sum(part.ms for part in parts)
     if not total:
         return Markup("")

@@ -49,7 +49,7 @@ def moving(kind: ChannelDescription) -> Act:
 
 
 def cloning(kind: ChannelDescription, *, quiet: bool) -> Act:
-    """With every setting of the first but its address, which is shown to nobody."""
+    """The copy has every setting of the first but its address, which is shown to nobody."""
     made = making(kind)
     name = f"clone-{kind.name}" + ("-quiet" if quiet else "")
     fields = made.fields + (QUIET if quiet else ())

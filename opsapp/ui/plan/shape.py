@@ -58,7 +58,7 @@ class Field(NamedTuple):
 
 
 def inputs(record: type, *names: str) -> tuple[Field, ...]:
-    """Of a declared record: its settings that say how they are asked for, or those of these names."""
+    """The settings of a declared record that say how they are asked for, or those of these names."""
     asked = ((part, part.mark(FormField)) for part in settings_in(record) if not names or part.name in names)
     return tuple(_input(part, form) for part, form in asked if form is not None)
 

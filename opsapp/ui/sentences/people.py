@@ -320,7 +320,7 @@ def _times_refused(entry: AuditEntry) -> str:
 
 
 def named(entry: AuditEntry, names: Mapping[str, str] = {}) -> str:
-    """Where it was written down or is known; else the id."""
+    """The name where it was written down or is known; else the id."""
     for told in (entry.after, entry.before):
         if isinstance(told, dict):
             if isinstance(told.get("depends_on"), str):

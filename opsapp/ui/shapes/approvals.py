@@ -114,7 +114,7 @@ def _host_at(agent_id: str | None) -> str:
 
 
 def _outage(plan: PlanShown) -> list[Fact]:
-    """Of a request for a whole outage: each target, where it is acted on, in which waves."""
+    """Facts of a request for a whole outage: each target, where it is acted on, in which waves."""
     facts = [Fact("Waves", Word(plan.waves))] if plan.targets else []
     for target in plan.targets:
         given = {} if plan.params else target.params or {}

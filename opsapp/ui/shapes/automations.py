@@ -160,7 +160,7 @@ def _as_filled_in(automation: AutomationRecord) -> dict[str, object]:
 
 
 def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
-    """In the reader's zone. A schedule without a zone goes by the service's."""
+    """The times in the reader's zone. A schedule without a zone goes by the service's."""
     schedule, zone = automation.schedule, automation.timezone or reader.service_zone
     if not schedule or automation.next_run is None:
         return []

@@ -79,7 +79,7 @@ class BeforeAfter(NamedTuple):
 
 
 def around(opened_at: float, closed_at: float | None, reader: Reader) -> Around:
-    """From an hour before to an hour after, or what the address asks for."""
+    """The time from an hour before to an hour after, or what the address asks for."""
     start, last = opened_at - AROUND_S, min(reader.now, (closed_at or reader.now) + AROUND_S)
     chosen = [_whole(reader.query.get(name)) for name in ("from", "to")]
     zoomed = None not in chosen

@@ -54,7 +54,7 @@ class GraphPicture(NamedTuple):
 
 @dataclass(frozen=True)
 class EdgeRow:
-    """For the act that takes it out, with `id` to show; `sure`: what heals of the parent have shown."""
+    """An edge for the act that takes it out, with `id` to show; `sure`: what heals of the parent have shown."""
 
     id: str
     target: str

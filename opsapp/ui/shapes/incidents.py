@@ -344,7 +344,7 @@ def _people(incident: IncidentRecord) -> list[tuple[str, str]]:
 
 
 def _tried(row: SuggestedRemedy) -> TriedRemedy:
-    """By the outages of this monitor that it ended."""
+    """The remedy, told by the outages of this monitor that it ended."""
     ended, tried = row.helped_here, row.tried_here
     figures = f"ended {ended} of {count(tried, 'outage')}" if tried else "not tried here"
     about = f"when {row.condition}" if row.action_type else "automation"

@@ -280,7 +280,7 @@ def _glyph(kind: str) -> str:
 
 
 def _events(told: Moment, link: _Links, reader: Reader, fewest: int = FEWEST) -> list[EventLine]:
-    """In order of time; what began before stands at the beginning. Alike ones are one line."""
+    """The events in order of time; what began before stands at the beginning. Alike ones are one line."""
     long = told.until - told.since > DAY
 
     def clock(at: float) -> str:

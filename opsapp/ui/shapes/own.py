@@ -149,7 +149,7 @@ def yaml_text(value: object) -> str:
 
 
 def document_text(document: Document) -> str:
-    """To read and change. Of many things, each has one line of JSON: YAML would take too long."""
+    """The document as a text to read and change. Of many things, each is one line of JSON: YAML would take too long."""
     rows = sum(len(value) for value in document.values() if isinstance(value, list))
     if rows <= MOST_YAML:
         return yaml_text({kind: entries for kind, entries in document.items() if entries})

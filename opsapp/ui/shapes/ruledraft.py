@@ -202,7 +202,8 @@ def _number(text: str) -> int | float | str:
 
 
 def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: Answers) -> tuple[Question, ...]:
-    """Where the condition holds now; when the draft is tried, what it would do there, or would have done."""
+    """What the page asks the API of a draft: where the condition holds now; when the draft is tried, what it would do
+    there, or would have done."""
     draft = of_form(form)
     rule = rule_of(draft)
     asked = [

@@ -57,8 +57,8 @@ def serve(
     on_ready: Callable[[Server], None] | None = None,
     on_hangup: Callable[[], bool] | None = None,
 ) -> int:
-    """Until SIGTERM or SIGINT; the exit code. `on_ready(server)` is called on the hub once connections are accepted,
-    `on_hangup()` at SIGHUP in a greenlet."""
+    """Serve until SIGTERM or SIGINT; the exit code. `on_ready(server)` is called on the hub once connections are
+    accepted, `on_hangup()` at SIGHUP in a greenlet."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)  # threads: how long one may keep the others waiting
     gevent.setswitchinterval(SWITCH_INTERVAL_S)  # greenlets that are ready: how long before sockets are looked at
     redact.install()
@@ -112,14 +112,14 @@ def _is_alone(node: Node | None) -> bool:
 
 
 def _announce(node: Node | None, listener: Any) -> None:
-    """As configured, else the address that is bound."""
+    """Announce the address as configured, else the one that is bound."""
     nodes = getattr(node, "nodes", None)
     if nodes is not None and not nodes.address:
         nodes.address = f"http://{netloc(*reachable(plain_address(listener.getsockname())))}"
 
 
 class _NoNode:
-    """For an application without a node: a hub and the one lane."""
+    """Serves an application without a node: a hub and the one lane."""
 
     def __init__(self) -> None:
         self._hub = Hub()

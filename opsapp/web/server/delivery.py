@@ -85,7 +85,7 @@ def _stream(connection: Connection, exchange: Exchange, answer: answers.Stream) 
 
 
 def _ending(connection: Connection, source: answers.Source) -> Any:
-    """By the stream's own last word, or cut."""
+    """The stream ends by its own last word, or is cut."""
     return getattr(source, "end", None) or (lambda _reason: connection.interrupt())
 
 

@@ -122,7 +122,8 @@ def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
 def inject(
     root: Root, scenario: str, fault: str, values: Mapping[str, Values], revert_after: float
 ) -> tuple[int, list[str], list[str]]:
-    """In one transaction. (the ledger's last id, rows, hosts where there is nothing to break)"""
+    """Inject the fault in one transaction and return the ledger's last id, the rows, and the hosts where there is
+    nothing to break."""
     refuse_untagged(root)
     now, healing, names, missing = node_of(root).clock.now(), healing_of(root), [], []
     for member in tagged(root):
@@ -200,7 +201,7 @@ def end(root: Root, names: list[str]) -> None:
 
 
 def revert_due(root: Root) -> bool:
-    """Under the lease. Whether anything was sent."""
+    """Revert under the lease the injections that are due, and return whether anything was sent."""
     leases.check(root, "healing")
     injections, now = healing_of(root).injections, node_of(root).clock.now()
     injections.forget(now - KEEP_S)

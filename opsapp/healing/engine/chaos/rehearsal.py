@@ -232,7 +232,7 @@ class Rehearsal:
                 return
 
     def finish(self) -> None:
-        """Until no case is under way and every entry is final."""
+        """Wait until no case is under way and every entry is final."""
         self.wait(lambda: not self.node.transact(_under_way))
         if self.node.transact(_under_way):
             raise RuntimeError(f"a case is still under way after {LIMIT_S:.0f} s")
@@ -266,7 +266,8 @@ class Rehearsal:
         self.expectations.append(seen(check, expected, actual))
 
     def expect_sound_ledger(self) -> None:
-        """After every scenario: each event has one outcome, the chain is whole and would show a change of any entry."""
+        """Expect, after every scenario, that each event has one outcome and that the chain is whole and would show a
+        change of any entry."""
         open_ids = [entry.id for entry in self.entries if not entry.is_final]
         self.expect("every entry is final", [], open_ids)
         self.expect("the hash chain is whole", True, self.node.transact(_verdict))
