@@ -7,14 +7,13 @@ beyond their ids and tags; claim that a deployment is a cause.
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Iterable
 from itertools import islice
 from typing import Annotated, ClassVar
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
-from opsapp.lib.ids import earliest_id
+from opsapp.lib.ids import earliest_id, id_from
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -101,7 +100,7 @@ class Deployments(Folder):
         self.counts = StoredCounts()
 
     def add(self, deployment: Deployment) -> None:
-        self.insert(earliest_id(deployment.at) + secrets.token_hex(4), deployment)
+        self.insert(id_from(deployment.at, self.tree), deployment)
 
     def insert(self, name: str, deployment: Deployment) -> None:
         self[name] = deployment

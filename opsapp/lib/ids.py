@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Container
 
 
 def new_id() -> str:
@@ -17,6 +18,13 @@ def new_token() -> str:
 def digest(token: str) -> str:
     """Tokens are random, so a plain hash is enough."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def id_from(at: float, taken: Container[str]) -> str:
+    """An id of that moment which none of `taken` has: of thousands in the same millisecond two may draw the same."""
+    while (drawn := earliest_id(at) + secrets.token_hex(4)) in taken:
+        pass
+    return drawn
 
 
 def earliest_id(at: float) -> str:

@@ -5,12 +5,11 @@ One that is over stays for a while, for who is signed in. Must not: know what vi
 
 from __future__ import annotations
 
-import secrets
 from typing import Annotated, ClassVar, Literal
 
 from BTrees.OOBTree import OOTreeSet
 
-from opsapp.lib.ids import earliest_id
+from opsapp.lib.ids import id_from
 from opsapp.maintenance.records import Wall
 from opsapp.monitoring.records import PublicNotice, Severity
 from opsapp.tree.folder import Folder, Record
@@ -119,7 +118,7 @@ class StatusNotices(Folder):
 
     def add(self, notice: StatusNotice, now: float) -> None:
         """Add a notice, and forget what is long over."""
-        self[earliest_id(now) + secrets.token_hex(4)] = notice
+        self[id_from(now, self)] = notice
         self.open.insert(notice.id)
         self._settle(now)
         over = [name for name in self if name not in self.open]

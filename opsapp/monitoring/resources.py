@@ -6,7 +6,6 @@ Settings change by hand and the state by checks, so they are two records: neithe
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, takewhile
@@ -16,7 +15,7 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.lib.ids import earliest_id, new_id, new_token
+from opsapp.lib.ids import earliest_id, id_from, new_id, new_token
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import Standing
@@ -259,7 +258,7 @@ class Incidents(Folder):
 
     def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
         incident = Incident(monitor.id, monitor.name, monitor.record.tags, cause, now)
-        self[earliest_id(now) + secrets.token_hex(4)] = incident
+        self[id_from(now, self)] = incident
         self.open.insert(incident.id)
         if monitor.id not in self.by_monitor:
             self.by_monitor[monitor.id] = OOTreeSet()
@@ -271,7 +270,7 @@ class Incidents(Folder):
     def start_told(self, told: ToldTrouble, now: float) -> Incident:
         """One of no monitor: another system told of it."""
         incident = Incident.of_told(told, now)
-        self[earliest_id(now) + secrets.token_hex(4)] = incident
+        self[id_from(now, self)] = incident
         self.open.insert(incident.id)
         self.open_of_none.insert(incident.id)
         self.counts.add(ALL)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
-from opsapp.lib.ids import earliest_id, new_token
+from opsapp.lib.ids import id_from
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -86,7 +86,8 @@ def keep(root: Root, kind: str, name: str, target: str, kept: Any) -> Deletion:
     """In the transaction that has taken it out of the tree."""
     now = node_of(root).clock.now()
     deletion = Deletion(kind, name, target, kept, now)
-    deletions_of(root)[earliest_id(now) + new_token()[:8]] = deletion
+    deletions = deletions_of(root)
+    deletions[id_from(now, deletions)] = deletion
     return deletion
 
 
