@@ -1,9 +1,9 @@
 """What is kept of each metric between two looks, in memory and of bounded size, and how it is fed from the series.
 
-What is not in memory (after a restart or a takeover) comes back from the series, so many metrics a look: 28 days by
-the hour, then 14 by five minutes, so that it says the same as before. So does a metric whose history came late
-(agents keep reports while the service is away); until its turn its hours are corrected. Must not: judge; `logic`
-does.
+What is not in memory (after a restart or a takeover) comes back from the series, so many metrics a look: three weeks
+by the hour, then three by five minutes. These are the week that the bound of anomalies is drawn from, and what `tails`
+remembers before it; so it says the same as before. So does a metric whose history came late (agents keep reports while
+the service is away); until its turn its hours are corrected. Must not: judge; `logic` does.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .alerts import WatchedRule
 from .inventory import Member
 
 ABOVE, BELOW = (">", ">="), ("<", "<=")
-LONG_MS, NEAR_MS = 42 * 24 * HOUR, 14 * 24 * HOUR  # by the hour, and of these the newest by five minutes
+LONG_MS, NEAR_MS = 42 * 24 * HOUR, 21 * 24 * HOUR  # by the hour, and of these the newest by five minutes
 ROWS_MS = 3 * 24 * HOUR  # what was not read for so long comes back as a whole
 LAST_MS = 12 * HOUR  # so far back the last reading is looked for
-RESTORED = 150  # metrics a look
+RESTORED = 100  # metrics a look
 SETTLED_MS = 30_000  # so long after five minutes are over their readings are in the store
 LEAST_PERCENT = 0.5  # percentages that differ by less do not
 
