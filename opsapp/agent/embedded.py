@@ -116,7 +116,7 @@ class Programs:
         try:
             ran, step = self._steps(task, directory, started)
             if ran.status in ("timeout", "cancelled"):
-                leftovers.end_stragglers({params.name})
+                leftovers.end_stragglers(params.name)
             elif group:
                 end_orphans(group[0])
         finally:

@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, Set, Tuple
+from typing import Dict, Iterable, Iterator, Tuple
 
 RUN, OWNER = "OPSAPP_RUN_ID", "OPSAPP_RUN_SERVER"
 DIRECTORY = "opsapp-run"  # .owner.run-random
@@ -22,9 +22,11 @@ def make_directory(run: str) -> str:
     return tempfile.mkdtemp(prefix=f"{DIRECTORY}.{this_process()}.{run}-")
 
 
-def end_stragglers(runs: Set[str]) -> int:
-    """End all processes that still carry the mark of one of these runs, in whichever group; how many there were."""
-    return _kill(pid for pid, marks in _marked() if marks.get(RUN) in runs)
+def end_stragglers(run: str) -> int:
+    """End all processes that still carry the marks of this run of ours, in whichever group; how many there were.
+    Another service on this machine may have a run of the same name: after a restore of its backup, for one."""
+    ours = marks(run).items()
+    return _kill(pid for pid, carried in _marked() if ours <= carried.items())
 
 
 def clear_leftovers() -> int:

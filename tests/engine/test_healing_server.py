@@ -1,6 +1,7 @@
 """What the service does by itself for a heal: webhooks and commands on its own machine."""
 
 import json
+import os
 from pathlib import Path
 
 import gevent
@@ -14,6 +15,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from tests.api.test_agents import Polling
+from tests.support.proctexts import texts
 from tests.support.targets import Website, website
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -139,10 +141,10 @@ def test_a_command_on_the_services_machine(hands):
 
 
 def test_a_command_that_takes_too_long_is_ended_with_all_its_children(hands):
-    found = argv(hands, ["sh", "-c", "setsid sleep 6001 & sleep 6001 & echo begun; wait"], timeout=1)
+    nap = f"6001.{os.getpid()}"
+    found = argv(hands, ["sh", "-c", f"setsid sleep {nap} & sleep {nap} & echo begun; wait"], timeout=1)
     assert (found["status"], found["output"]) == ("timeout", "begun\n")
-    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert b"sleep\x006001\x00" not in lines
+    assert f"sleep\0{nap}\0" not in texts(Path("/proc").glob("[0-9]*/cmdline"))
 
 
 def test_what_is_protected_is_not_touched_on_the_services_machine_either(hands):

@@ -17,10 +17,10 @@ def started(tmp_path, monkeypatch):
     monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(tmp_path))
     children = []
 
-    def make(server):
+    def make(server, **more):
         directory = tmp_path / f"{leftovers.DIRECTORY}.{server}.r1-abc"
-        directory.mkdir()
-        env = {**os.environ, leftovers.RUN: "r1", leftovers.OWNER: server}
+        directory.mkdir(exist_ok=True)
+        env = {**os.environ, leftovers.RUN: "r1", leftovers.OWNER: server, **more}
         child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)
         children.append(child)
         # The kernel lets its parent go on a moment before the new program's environment can be read.
@@ -62,3 +62,18 @@ def test_what_a_living_server_runs_or_nobody_can_judge_is_left_alone(started, li
     leftovers.clear_leftovers()
     assert child.poll() is None
     assert directory.exists()
+
+
+def test_what_a_run_of_ours_left_is_ended_and_a_run_of_the_same_name_of_another_server_goes_on(started):
+    ours, _directory = started(leftovers.this_process())
+    with subprocess.Popen(["sleep", "60"]) as server:
+        other, _directory = started(f"{leftovers._namespace()}_{server.pid}_{leftovers._beginning(server.pid)}")
+        assert leftovers.end_stragglers("r1") == 1
+        assert (ours.wait(), other.poll()) == (-signal.SIGKILL, None)
+        server.kill()
+
+
+def test_a_program_that_names_more_in_its_environment_is_found_all_the_same(started):
+    child, _directory = started(leftovers.this_process(), OPSAPP_RUN_OF_THE_SCRIPT="1")
+    assert leftovers.end_stragglers("r1") == 1
+    assert child.wait() == -signal.SIGKILL
