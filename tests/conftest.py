@@ -6,7 +6,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import engines
+from tests.support import engines, idorder
 from tests.support.app import Service, make_ready
 from tests.support.covered import Decisions
 from tests.support.mailbox import Mailbox
@@ -22,11 +22,13 @@ settings.load_profile("anywhere")
 def pytest_addoption(parser):
     parser.addoption("--measure", choices=["all", "decisions"], default="all", help="which tests --cov measures")
     parser.addoption("--engine", choices=engines.ENGINES, default="file", help="on what servers keep their stores")
+    parser.addoption("--ids", choices=idorder.ORDERS, default=idorder.RANDOM, help="in which order ids of tests come")
 
 
 def pytest_configure(config):
     if config.getoption("--measure") == "decisions":
         config.pluginmanager.register(Decisions())
+    idorder.draw(config.getoption("--ids"))
     os.environ[engines.CHOSEN] = config.getoption("--engine")  # workers have the same option
 
 

@@ -122,8 +122,7 @@ class Lab:
             run("ip", "link", "del", cable.name, check=False)
         self.bridge.down()
         machine.unmount(self.dir)
-        if self.dir.exists():
-            shutil.rmtree(self.dir)
+        machine.remove_tree(self.dir)
 
     def _start_figures(self):
         """lxcfs, when the machine has it: each host then sees its own memory and uptime."""

@@ -113,6 +113,16 @@ def unmount(under):
             run("umount", "-l", place)
 
 
+def remove_tree(place):
+    """Removes a directory; what ends meanwhile may take files of its own away itself, as lxcfs does."""
+
+    def absent(_function, _path, problem):
+        if not isinstance(problem[1], FileNotFoundError):
+            raise problem[1]
+
+    shutil.rmtree(place, onerror=absent)
+
+
 # --- cgroups: hybrid (one directory per controller) or unified
 
 
