@@ -66,7 +66,7 @@ class Armed:
 
     # ---- what a heal says
     def arm(self, heal_id: str, snapshot: Snapshot, seconds: float) -> None:
-        """On the disk when this returns; OSError when it cannot be, and then nothing may be done."""
+        """The record is on the disk when this returns. OSError when it cannot be: then the caller may do nothing."""
         self._put(self._in(seconds, ArmedRecord(heal_id, snapshot.action_type, snapshot)))
 
     def postpone(self, heal_id: str, seconds: float) -> None:

@@ -31,7 +31,7 @@ class Reserve:
         self._pieces = 0
 
     def use(self, place: str, size: int) -> None:
-        """From now on it is in this directory, of so many bytes."""
+        """Keep the reserve in this directory from now on, in this many bytes."""
         with self._lock:
             self._place, self._pieces = place, size // PIECE
         self.fill()

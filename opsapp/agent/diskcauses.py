@@ -71,7 +71,7 @@ def mount_of(path: str) -> str:
 
 
 def usage_of(mount: str) -> Usage:
-    """As `df` counts: what only root may use is not free."""
+    """Counted as `df` does: what only root may use is not free."""
     about = os.statvfs(mount)
     used = about.f_blocks - about.f_bfree
     inodes = about.f_files - about.f_ffree

@@ -69,7 +69,7 @@ class Disks:
         self._written: Set[str] = set()  # mount points that were not read-only once
 
     def look(self) -> DiskFigures:
-        """Of each real file system."""
+        """Figures of each real file system."""
         used: Dict[str, float] = {}
         inodes: Dict[str, float] = {}
         mounts = _mounts()
@@ -136,7 +136,7 @@ def _rows(path: str) -> List[List[str]]:
 
 
 def is_read_only(options: str) -> bool:
-    """By the options of a mount."""
+    """Whether these options of a mount say so."""
     return not READ_ONLY.isdisjoint(options.split(","))
 
 

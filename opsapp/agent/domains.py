@@ -74,7 +74,7 @@ def way_in() -> Tuple[Optional[Confinement], str]:
 
 
 def _try(way: Confinement, other: int, write: int) -> NoReturn:
-    """In a process of its own, which ends here: whether it reaches another one from inside."""
+    """Runs in a process of its own and ends it. It writes whether it reached another process from inside."""
     code = 1
     try:
         # Root gets none that keeps looks alone: before Linux 6.12 no program could mount anything in there.

@@ -150,7 +150,7 @@ def _has_ip6tables() -> bool:
 
 
 def iptables(rule: FirewallRule, mark: str, verb: str, both_families: bool) -> List[List[str]]:
-    """For the family of the addresses; without any, for both."""
+    """Commands for the family of the rule's addresses. A rule without addresses may be for both."""
     named = rule.addresses
     programs = ["ip6tables"] if any(":" in address for address in named) else ["iptables"]
     if not named and both_families:

@@ -56,7 +56,7 @@ def write_note(state_dir: str, note: dict) -> None:
 
 
 def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[str, str]) -> int:
-    """Until the update is settled, by the new version or here. `start` starts the old one."""
+    """Returns when the update is settled, by the new version or here. `start` starts the old one."""
     began = start_time(pid)
     os.write(1, WATCHING)
     os.close(1)

@@ -98,7 +98,7 @@ class Keeper:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
     def _attend(self, opened: int) -> None:
-        """Until the program has ended by itself, or everything was ended."""
+        """Returns when the program has ended by itself, or everything was ended."""
         while self.code is None:
             ready = readable([self.control.fileno(), self._read])
             if self._read in ready:

@@ -175,7 +175,7 @@ class KeptProgram:
 
 
 def open_nursery() -> Nursery:
-    """By a process that has one thread, before it opens what keepers must not have."""
+    """Call it while the process has one thread, and before it opens what keepers must not have."""
     way, why = domains.way_in()
     ours, theirs = socket.socketpair()
     if os.fork() == 0:

@@ -78,7 +78,7 @@ def _clock_apart(ahead_s: Optional[float], budget: Budget) -> Optional[HostCause
 
 
 def _expired(domain: str, host: Any, budget: Budget) -> Optional[HostCause]:
-    """Of a certificate whose file is known."""
+    """Asked only of a certificate whose file is known."""
     path = certificate_file(domain, host)
     code, output = budget.ask(["openssl", "x509", "-noout", "-enddate", "-checkend", "0", "-in", path])
     ended = next((line.partition("=")[2] for line in output.splitlines() if line.startswith("notAfter=")), "")

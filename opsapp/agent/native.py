@@ -170,7 +170,7 @@ def restore_priority(context: Context) -> Ran:
 
 
 def set_priorities(pid: int, name: str, wanted: Callable[[str, int], int]) -> Ran:
-    """Until a look finds no thread that is not as it should be."""
+    """Repeats until a look finds each thread as it should be."""
     changed: Set[str] = set()
     try:
         for _ in range(RENICE_LOOKS):

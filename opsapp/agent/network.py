@@ -235,7 +235,7 @@ def restore_resolver(context: Context) -> Ran:
 
 
 def _write_resolv_conf(text: str) -> None:
-    """By rename, or in place where the file is a mount of its own (containers)."""
+    """It replaces the file by rename. Where the file is a mount of its own (containers) it writes in place."""
     try:
         write_whole(resolver.RESOLV_CONF, text.encode(), 0o644)
     except OSError:

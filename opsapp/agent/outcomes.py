@@ -156,7 +156,7 @@ class Outcomes:
         self._cases = [at for at in self._cases[-MOST_PAST:] if age(at) < PAST_S]
 
     def _lose_open(self) -> None:
-        """After a kill: nobody knows what became of a heal that had begun."""
+        """After a kill nobody knows what became of a heal that had begun: it is lost."""
         for name in [name for name, state in self._state.items() if state == BEGUN]:
             stopped = name in self._groups and end_orphans(self._groups[name])
             left = "; what was left of it was stopped" if stopped else ""

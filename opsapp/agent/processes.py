@@ -239,7 +239,7 @@ def _signal_strays(mark: str, number: int) -> List[int]:
 
 
 def _any_between_programs() -> bool:
-    """At the moment of its exec a process has neither arguments nor an environment."""
+    """Whether one of our cgroup is blank: at its exec a process has neither arguments nor an environment."""
     ours = cgroup_of("self")
     return any(_is_blank(pid) and cgroup_of(pid) == ours for pid in filter(str.isdigit, os.listdir("/proc")))
 
@@ -340,7 +340,7 @@ def _carriers(name: str, value: str) -> Iterator[int]:
 
 
 def _carries(pid: int, name: str, value: str) -> bool:
-    """Of another user's processes nobody but root can tell; they are none of ours."""
+    """Only root can read the environment of another user's process. What we cannot read is none of ours."""
     try:
         return f"{name}={value}".encode() in _content(str(pid), "environ").split(b"\0")
     except OSError:

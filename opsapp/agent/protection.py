@@ -78,7 +78,7 @@ def _process(pid: int, what: str, protected: Set[str]) -> Optional[str]:
 
 
 def is_protected(pid: int, name: str, protected: Set[str]) -> bool:
-    """By its name, or by what an interpreter runs: the agent and the service are Python programs."""
+    """Judged by its name, or by what an interpreter runs: the agent and the service are Python programs."""
     if pid == os.getpid() or name in protected:
         return True
     if not name.startswith(("python", "pypy")):

@@ -46,7 +46,7 @@ def _number(path: str) -> Optional[float]:
 
 @step
 def scale(context: Context) -> Ran:
-    """At least one of the two is given: the table says so."""
+    """The action table says that at least one of the two limits is given."""
     return _update(context, context.params.mem_limit, context.params.cpu_limit)
 
 
@@ -105,7 +105,7 @@ def recreate(context: Context) -> Ran:
 
 
 def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
-    """By docker's engine, then into its networks, then started."""
+    """The engine makes the container, connects it to its networks, and starts it."""
     made, output = engine.create(name, inspected)
     if not made:
         return failed("the engine did not make it", (output + "\n").encode("utf-8", "replace"))

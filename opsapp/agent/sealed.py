@@ -26,7 +26,7 @@ def sealed(values: Dict[str, str]) -> Iterator[Handles]:
 
 
 def numbers(handles: Handles) -> Dict[str, str]:
-    """For the environment."""
+    """The handles' numbers, as the environment takes them."""
     return {name: str(handle) for name, handle in handles.items()}
 
 

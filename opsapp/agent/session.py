@@ -93,7 +93,7 @@ class LinkSession:
             self._ws.wake()
 
     def _offer(self, message: SessionMessage) -> None:
-        """For those who watch only: nothing depends on its arrival."""
+        """Send what only watchers want: nothing depends on its arrival."""
         if self.welcomed:
             try:
                 self._say(message)
@@ -105,7 +105,7 @@ class LinkSession:
 
     # ---- the owner's thread
     def run(self, stopping: Callable[[], bool]) -> None:
-        """Until it ends (Closed), or until `stopping`."""
+        """Returns when `stopping` says so. SessionClosed when the session ends."""
         self._say(self._hello)
         began = time.monotonic()
         try:

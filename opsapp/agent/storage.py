@@ -42,7 +42,7 @@ def rollback_btrfs(context: Context) -> Ran:
 
 
 def _is_mounted(path: str) -> bool:
-    """By the table of mounts: a subvolume looks like a mount point to everything else."""
+    """The table of mounts decides, because a subvolume looks like a mount point to everything else."""
     rows = (line.split() for line in (maybe("/proc/self/mounts") or "").splitlines())
     return os.path.realpath(path) in {row[1].replace("\\040", " ") for row in rows if len(row) > 1}
 
@@ -79,8 +79,8 @@ def take_certificate(params: HealParams, host: Any) -> dict:
 
 
 def certificate_file(domain: str, host: Any) -> str:
-    """As the operator says; else the newest of those that the known clients keep, for one may have taken over from
-    another."""
+    """The operator's setting wins; else the newest file that a known client keeps, since one client may have taken over
+    from another."""
     hook = host.config.certificates.get(domain)
     if hook:
         return str(hook.file)

@@ -64,7 +64,7 @@ class OpenStream:
         self._ws.send(pack_chunk(FileChunk(self.number, offset, data)))
 
     def take_credit(self, size: int) -> bool:
-        """For those who rather drop than wait."""
+        """True when there was enough credit. It does not wait: the caller drops what has none."""
         with self._change:
             if self._credit < size:
                 return False

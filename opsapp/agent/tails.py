@@ -160,7 +160,7 @@ class LogTail(OpenStream):
                     raise StreamStopped("end", "the file is gone") from None
 
     def _replaced(self, file: Any) -> bool:
-        """Until another file has taken the place of one that was moved away, its writer goes on with the old one."""
+        """The writer of a file that was moved away goes on with it, so it counts until another file takes its place."""
         about = os.fstat(file.fileno())
         try:
             there = os.stat(self.params.path)

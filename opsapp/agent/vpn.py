@@ -44,7 +44,7 @@ def present() -> Set[str]:
 
 
 def tunnels(output: str) -> Set[str]:
-    """From `ip -details -json link show`."""
+    """Devices of tunnels in the output of `ip -details -json link show`."""
     try:
         links = json.loads(output)
     except ValueError:
@@ -137,7 +137,7 @@ def _talks(name: str) -> bool:
 
 
 def talks(dump: str, now: float) -> bool:
-    """From `wg show … dump`: a peer a line, its last handshake the fifth word, its keepalive the eighth."""
+    """`dump` has one peer a line (`wg show … dump`): the fifth word is its last handshake, the eighth its keepalive."""
     kept = [line.split("\t") for line in dump.splitlines()[1:]]
     kept = [peer for peer in kept if len(peer) >= 8 and peer[7].isdigit()]
     if not kept:

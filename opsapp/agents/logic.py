@@ -154,8 +154,8 @@ def with_silence(known: Sequence[tuple[float, float]], since: float, until: floa
 
 
 def skew_of(seen: Iterable[float]) -> float | None:
-    """By how much a host's clock is ahead of ours, from differences (its time at the beginning of a message, less ours
-    at its arrival). Each is too small by the time that the message took."""
+    """How far a host's clock is ahead of ours. Each difference is its time when a message began, less ours when it
+    arrived, so each is too small by the time that the message took."""
     skews = list(seen)
     return max(skews) if skews else None
 

@@ -61,7 +61,7 @@ class Asker(NamedTuple):
 
     @property
     def title(self) -> str:
-        """In the place of a person's name."""
+        """Shown where a person's name would stand."""
         return f"assistant {self.name}"
 
     def plain(self) -> JsonObject:

@@ -12,7 +12,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """Of each program on the server; null: none."""
+    """Limits of each program on the server; null: none."""
 
     open_files: Annotated[int | None, Between(16, 1_000_000)] = 1024
     memory_mb: Annotated[int | None, Between(16, 1 << 20)] = 4096

@@ -59,7 +59,7 @@ class RunList(Paging):
 
 
 class RunAfter(Body):
-    """After a cancel: the status may still be `running` until whoever carries it out has stopped."""
+    """After a cancel the status may still be `running`, until whoever carries it out has stopped."""
 
     run_id = text()
     status = choice(*STATUSES)

@@ -36,7 +36,7 @@ class RunningService:
         return remote.ask(self._url, self._token, "GET", "/api/export")
 
     def timezone(self) -> str:
-        """By whose clock its windows are."""
+        """The time zone of its windows."""
         return str(remote.ask(self._url, None, "GET", "/api/status/page")["timezone"])
 
     def address(self, path: str) -> str:

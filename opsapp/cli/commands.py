@@ -37,7 +37,7 @@ SELDOM = 50_000  # how many things more than before are made until the collector
 
 
 def parser(asked_for: str | None = None) -> argparse.ArgumentParser:
-    """Of the command that begins with this word; of all where no command does."""
+    """The parser of the command that begins with this word; of all commands where none does."""
     top = argparse.ArgumentParser(prog="opsapp", description="Self-hosted infrastructure operations.")
     top.add_argument("--version", action="version", version=f"opsapp {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -74,7 +74,7 @@ def serve(asked: argparse.Namespace) -> int:
 
 
 def _tell_ready(running: Any) -> None:
-    """For people; and for systemd, whose `start` returns then (a unit of Type=notify)."""
+    """It tells people, and systemd, whose `start` returns then (a unit of Type=notify)."""
     print(f"Serving at {address(running)}", flush=True)
     manager = os.environ.get("NOTIFY_SOCKET")
     if manager:

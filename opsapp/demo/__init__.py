@@ -54,7 +54,7 @@ def demo(asked: argparse.Namespace) -> int:
 
 
 def demonstrate(place: Path, host: str, port: int) -> int:
-    """Until SIGINT or SIGTERM; then nothing of it is left."""
+    """Runs until SIGINT or SIGTERM. Then nothing of the demo is left."""
     from opsapp.web.server import require_free
 
     stopped = _stop_signals()

@@ -40,7 +40,7 @@ class MonitorEntry(MonitorSettings):
     retries: int | None = None  # type: ignore[assignment]
 
     def having(self, **own: Any) -> MonitorEntry:
-        """With what its type alone has."""
+        """The entry with the settings that only its type has."""
         return replace(self, **own)
 
 
@@ -201,7 +201,7 @@ class Estate:
                 line.entry = replace(line.entry, tags=_without(line.entry.tags, (PUBLIC,)))
 
     def report(self) -> list[str]:
-        """For people: what was taken, what differs, what was not taken and why."""
+        """Lines for people: what was taken, what differs, what was not taken and why."""
         told = [str(line) for line in sorted(self.lines, key=lambda line: line.taken)]
         taken = sum(line.taken for line in self.lines)
         differing = sum(line.taken and bool(line.notes) for line in self.lines)
@@ -221,7 +221,7 @@ def _as_code(entry: Any) -> dict[str, object]:
 
 
 def _cut_tags(tags: tuple[str, ...], notes: list[str]) -> tuple[str, ...]:
-    """As many tags, and as long ones, as there may be; a note for what is cut off."""
+    """The tags within the limits of number and length. A note says what is cut off."""
     if any(len(tag) > TAG_LENGTH for tag in tags):
         notes.append(f"its tags are cut to {TAG_LENGTH} characters")
     kept = tuple(dict.fromkeys(tag[:TAG_LENGTH] for tag in tags))
@@ -241,7 +241,7 @@ def seconds(text: object) -> float:
 
 
 def timed(entry: MonitorEntry, interval: float, timeout: float | None, notes: list[str]) -> MonitorEntry:
-    """With interval and time-out within what is possible here; a note for each that had to move."""
+    """The entry with an interval and time-out that are possible here. A note says which had to change."""
     kept = round(min(max(interval, LOWEST_INTERVAL_S), HIGHEST_INTERVAL_S))
     if kept != interval:
         notes.append(f"looked at every {kept} s instead of {interval:g} s")

@@ -158,7 +158,7 @@ def _from_tables(tables: Tables) -> KumaFile:
 
 
 def _monitors(tables: Tables) -> Iterator[KumaMonitor]:
-    """With their tags and their notifications, as the JSON file has them."""
+    """Monitors with their tags and their notifications, as the JSON file has them."""
     names = {tag.id: tag.name for tag in tables.read(KumaTag, "tag")}
     tags: dict[int, list[KumaTag]] = {}
     for tie in tables.read(KumaTagTie, "monitor_tag"):

@@ -16,7 +16,7 @@ LATEST = 253_402_300_799  # the end of 9999, after which dates have no name
 
 
 def days_by_name(file: KumaFile, names: dict[int, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """For each monitor that has any: its last days, each as `2026-01-31 86100 300`, seconds up and down."""
+    """The last days of each monitor that has any, each as `2026-01-31 86100 300`: seconds up and down."""
     rows: dict[int, list[KumaDay]] = {}
     for row in file.days:
         rows.setdefault(row.monitor_id, []).append(row)

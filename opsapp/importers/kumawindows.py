@@ -98,7 +98,7 @@ def _repeats(row: KumaWindow) -> tuple[str, float]:
 
 
 def _weekday(row: KumaWindow) -> str:
-    """Of a window that comes every so many days: each day, or the same day of each week."""
+    """The weekday of a window that comes every so many days: each day, or the same day of each week."""
     days = int(row.interval_day or 0)
     if days == 1:
         return "*"
@@ -108,7 +108,7 @@ def _weekday(row: KumaWindow) -> str:
 
 
 def _listed(given: Any) -> str:
-    """As a field of the expression; `lastDay1` is the last day of a month."""
+    """The days as a field of the expression; `lastDay1` is the last day of a month."""
     words = ["l" if word == "lastDay1" else str(word) for word in given or []]
     if not words or any(word.startswith("lastDay") for word in words):
         raise NotImported("it is on days that schedules here do not know")

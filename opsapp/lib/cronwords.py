@@ -42,7 +42,7 @@ def _often(minute: str, hour: str) -> str | None:
 
 
 def _step(field: str, whole: int) -> int | None:
-    """Of `*` or `*/n`, where the steps are equal around the whole."""
+    """The step of `*` or `*/n` where the steps are equal around the whole; else None."""
     match = _STEP.fullmatch(field)
     step = int(match[1] or 1) if match else 0
     return step if 0 < step < whole and whole % step == 0 else None
@@ -78,7 +78,7 @@ def _weekdays(field: str) -> str | None:
 
 
 def _numbers(field: str, most: int, names: tuple[str, ...] = ()) -> list[int] | None:
-    """Of a list with commas."""
+    """The numbers of a list with commas; None where a part is no number."""
     numbers = [_number(part, most, names) for part in field.split(",")]
     return [number for number in numbers if number is not None] if None not in numbers else None
 

@@ -87,17 +87,17 @@ def _parts(seconds: float) -> list[tuple[int, str]]:
 
 
 def in_words(seconds: float) -> str:
-    """As `from_words` takes it, and nothing lost: `1 h 30 min`. A part of a second stays as it is."""
+    """The exact duration as `from_words` reads it: `1 h 30 min`. A part of a second is kept."""
     if seconds != int(seconds):
         return f"{seconds:g} s"
     return " ".join(f"{count} {SPOKEN[unit]}" for count, unit in _parts(seconds)) or "0 s"
 
 
 def roughly(seconds: float) -> str:
-    """For people who only read it: to the minute, or to the second where it is less than one."""
+    """A duration for people to read, rounded to the minute; to the second where it is less than a minute."""
     return in_words(int(seconds) if seconds < UNITS["m"] else round(seconds / UNITS["m"]) * UNITS["m"])
 
 
 def written(seconds: float) -> str:
-    """As `seconds` reads it: `1h30m`."""
+    """The duration as `seconds` reads it: `1h30m`."""
     return "".join(f"{count}{unit}" for count, unit in _parts(seconds)) or "0s"

@@ -15,7 +15,7 @@ def month_problem(text: str | None) -> str | None:
 
 
 def month_span(month: str, zone: str) -> tuple[float, float]:
-    """From its first moment there to the first of the next month."""
+    """The month begins at its first moment in that zone and ends with the first moment of the next."""
     first = datetime.strptime(month, "%Y-%m").replace(tzinfo=ZoneInfo(zone))
     after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
     return first.timestamp(), after.timestamp()

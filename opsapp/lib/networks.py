@@ -41,7 +41,8 @@ NOT_PUBLIC = tuple(
 
 
 class PublicPolicy(AddressPolicy):
-    """For addresses that strangers name: public ones, and those networks inside that are allowed by name."""
+    """Used where strangers name the address: it allows public addresses, and the networks inside that are allowed by
+    name."""
 
     def __init__(self, inside: Iterable[str], deny: Iterable[str]):
         self._inside = _networks(inside)

@@ -22,7 +22,7 @@ class PageQuery:
 
 @dataclass(frozen=True)
 class LongQuery(PageQuery):
-    """Of what grows with the years."""
+    """The query of a list that grows with the years."""
 
     limit: Annotated[int, Between(1, 1000)] = 100
 

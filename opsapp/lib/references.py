@@ -52,7 +52,7 @@ def plain(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """As a document writes this text, so that it is no reference."""
+    """The text as a document writes it, so that nothing in it is read as a reference."""
     return _WRITTEN.sub("$", text) if "${" in text else text
 
 

@@ -27,7 +27,7 @@ Days = dict[int, tuple[int, int]]
 
 
 def day_of(text: str) -> tuple[int, tuple[int, int]]:
-    """Of `2026-01-31 86100 300`: a UTC day, seconds up, seconds down."""
+    """Reads `2026-01-31 86100 300`: a UTC day, seconds up, seconds down."""
     day, up, down = text.split(" ")
     return date.fromisoformat(day).toordinal() - EPOCH, (int(up) * 1000, int(down) * 1000)
 

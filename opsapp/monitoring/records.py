@@ -112,7 +112,7 @@ class IncidentNote:
 
 @dataclass(frozen=True)
 class IncidentSource:
-    """By which inlet an incident of no monitor was told, and what the sender calls the event."""
+    """The inlet that told of an incident of no monitor, and the sender's name for the event."""
 
     inlet: str
     fingerprint: str
@@ -301,7 +301,7 @@ Severity = Annotated[str, Choice(*SEVERITIES), FormField("How grave", "choice")]
 
 @dataclass(frozen=True)
 class PublicNotice:
-    """As visitors see it."""
+    """A notice as visitors see it."""
 
     id: str
     title: str

@@ -65,7 +65,7 @@ class ChannelUpdated(ChannelRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class ChannelAsCode(ChannelRecord):
-    """As code: a channel by its Apprise address."""
+    """A channel as code: by its Apprise address."""
 
     url: Url
 
@@ -80,7 +80,7 @@ class ChannelAddress:
 
     @property
     def full(self) -> str:
-        """As Apprise takes it, of fields that are sound; empty: none was given."""
+        """The address as Apprise takes it, from fields that are sound; empty when none was given."""
         return self.url if self.address is None else address_of(self.type, self.address)
 
 

@@ -14,7 +14,7 @@ from .records import ANSWERED, ENDED, OVER, RUNNING, UNANSWERED
 
 @dataclass(frozen=True)
 class OverrideGiven:
-    """By the service's clock, as maintenance windows."""
+    """Its times are those of the service's clock, as in maintenance windows."""
 
     component: ClassVar[str] = "Override"
     sample: ClassVar[dict[str, str]] = {"user": "anna", "start": "2026-01-31T18:00:00", "end": "2026-02-01T09:00:00"}

@@ -121,8 +121,8 @@ class Kind(NamedTuple):
 
 
 class EntryChange(NamedTuple):
-    """For an update, `before` and `after` hold only what differs, and `secrets` says that a secret does. `stamp`: of
-    what was there before and what becomes of it. `once`: shown to nobody but who makes it."""
+    """For an update, `before` and `after` hold only what differs, and `secrets` says that a secret differs. `stamp` is
+    made of what was there before and what becomes of it. `once` is shown only to who makes the change."""
 
     kind: str
     change: str

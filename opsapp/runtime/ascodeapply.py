@@ -229,7 +229,7 @@ class _OfKind:
 
 
 def _by_entry(kind: str, given: Mapping[Place, T]) -> dict[str, dict[Place, T]]:
-    """Of this kind, by the number of the entry."""
+    """What concerns this kind, by the number of the entry."""
     of_kind: dict[str, dict[Place, T]] = defaultdict(dict)
     for place, told in given.items():
         if len(place) > 2 and place[0] == kind:

@@ -87,7 +87,7 @@ def book_of(root: Root) -> ReferenceBook:
 
 
 def rows_for(root: Root, kind: str, entries: Iterable[tuple[JsonObject, Held]]) -> Rows:
-    """Of all entries that are called alike."""
+    """Rows of all entries that have the same name."""
     key = chain_key(root)
     rows: dict[tuple[Place, str, str], None] = {}
     for fields, held in entries:

@@ -20,8 +20,8 @@ ELSEWHERE = "is not known here: only `opsapp apply` reads the environment and fi
 
 
 class Resolved(NamedTuple):
-    """By place: `held`, what was written where a value was read; `secrets`, the values that were filled in; `wrong`,
-    what stands for nothing."""
+    """All by place: `held` is what was written where a value was read, `secrets` the values that were filled in,
+    `wrong` what stands for nothing."""
 
     document: JsonObject
     held: dict[Place, str]

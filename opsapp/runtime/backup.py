@@ -93,7 +93,7 @@ def _refuse_damaged(path: Path, copy: Path, broken: list[str]) -> None:
 
 
 def _copy(path: Path, target: Path) -> None:
-    """On the disk when it answers."""
+    """The copy is on the disk when this returns."""
     with path.open("rb") as source, target.open("wb") as copy:
         shutil.copyfileobj(source, copy, 1 << 20)
         copy.flush()

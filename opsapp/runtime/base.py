@@ -158,7 +158,7 @@ class NodeBase:
             fn(*values)
 
     def wake(self, *names: str) -> None:
-        """From any thread: wake the workers of these queues."""
+        """Wake the workers of these queues, from any thread."""
         if self.hub.is_here():  # each observation wakes somebody: not by a greenlet of its own
             for name in names:
                 self.supervisor.wake(name)

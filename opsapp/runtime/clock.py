@@ -25,7 +25,7 @@ class Clock:
         return time.monotonic()
 
     def hold(self) -> None:
-        """From now on the time goes on evenly until somebody moves it."""
+        """The time goes on evenly from now on, until somebody moves it."""
         self._ahead = self.wall() - self.monotonic()
 
     def off(self) -> float:

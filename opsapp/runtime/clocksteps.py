@@ -46,7 +46,7 @@ class ClockStep(NamedTuple):
         return f"set {'forward' if self.by > 0 else 'back'} by {roughly(abs(self.by))}"
 
     def told(self, node: Any) -> str:
-        """As history."""
+        """The step as health and doctor tell it later."""
         ago = roughly(node.clock.monotonic() - self.monotonic)
         return f"the clock of {node.name} was {self} ({ago} ago)"
 

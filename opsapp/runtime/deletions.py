@@ -28,7 +28,7 @@ AT_ONCE = 100
 
 
 def _nothing_left(_root: Root, _kept: Any) -> None:
-    """Of most kinds nothing is left once they are out of the tree."""
+    """Most kinds leave nothing once they are out of the tree."""
 
 
 class Deletable(NamedTuple):
@@ -83,7 +83,7 @@ def kind_of(root: Root, deletion: Deletion) -> Deletable:
 
 
 def keep(root: Root, kind: str, name: str, target: str, kept: Any) -> Deletion:
-    """In the transaction that has taken it out of the tree."""
+    """Call it in the transaction that takes the thing out of the tree."""
     now = node_of(root).clock.now()
     deletion = Deletion(kind, name, target, kept, now)
     deletions = deletions_of(root)
@@ -110,7 +110,7 @@ def let_go(root: Root, now: float) -> bool:
 
 
 def end_all(root: Root, _anew: Reseal) -> None:
-    """For `opsapp rekey`: nothing stays that is sealed with the old key."""
+    """Called by `opsapp rekey`: nothing stays that is sealed with the old key."""
     while let_go(root, float("inf")):
         pass
 

@@ -46,7 +46,7 @@ def stored(registry: Any, root: Root, now: float, config: Any) -> list[Finding]:
 
 
 def clock(node: NodeBase) -> Iterator[Finding]:
-    """Of a running node."""
+    """Findings about the clock of a running node."""
     for step in node.clock_steps.recent():
         yield Finding(OK, "clock", f"{step.told(node)}. The service goes by the time it shows now")
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from gevent import Greenlet
 from gevent.event import AsyncResult
 from transaction.interfaces import TransientError
 
@@ -44,17 +45,17 @@ class GroupCommit(Generic[Value]):
         """`most`: the weight of a group, unless a single value has more."""
         self._node, self._lane, self._fn, self._most, self._weight = node, lane, fn, most, weight
         self._waiting = deque[WaitingCall[Value]]()
-        self._is_leading = False
+        self._leader: Greenlet | None = None
 
     def commit(self, value: Value) -> Any:
-        """On the hub: with the others that wait. In a thread: by itself."""
+        """On the hub the value is committed with the others that wait. In a thread it is committed by itself."""
         if not self._node.hub.is_here():
             return _given(self._outcomes([value])[0])
         call = WaitingCall(value, AsyncResult())
         self._waiting.append(call)
-        if not self._is_leading:
-            self._is_leading = True
-            self._node.supervisor.spawn(self._lead)
+        if self._leader is None:
+            self._leader = self._node.supervisor.spawn(self._lead)
+            self._leader.rawlink(self._leader_has_ended)
         return _given(call.outcome.get())
 
     def _lead(self) -> None:
@@ -63,9 +64,16 @@ class GroupCommit(Generic[Value]):
                 self._let_others_come()
                 self._commit_group(self._next_group())
         finally:
-            self._is_leading = False
-            while self._waiting:  # the node stops: nothing of these was stored
-                self._waiting.popleft().outcome.set(StoreAway())
+            self._stop_leading()
+
+    def _leader_has_ended(self, leader: Greenlet) -> None:
+        if self._leader is leader:  # it was ended before its first turn, so no `finally` of its own has run
+            self._stop_leading()
+
+    def _stop_leading(self) -> None:
+        self._leader = None
+        while self._waiting:  # the node stops: nothing of these was stored
+            self._waiting.popleft().outcome.set(StoreAway())
 
     def _let_others_come(self) -> None:
         """Wait until nobody waits for the lane, or the group is full."""

@@ -214,12 +214,12 @@ class Hub:
         return self._thread == threading.get_ident()
 
     def breathe(self) -> None:
-        """On the hub: let every other greenlet have its turn. Elsewhere nothing."""
+        """On the hub, every other greenlet has its turn. Elsewhere this does nothing."""
         if self.is_here():
             gevent.sleep(0)
 
     def post(self, fn: Callable[..., Any], *values: Any) -> None:
-        """From any thread: run `fn` soon, in a greenlet of its own on the hub. Without a hub: now."""
+        """Run `fn` soon, in a greenlet of its own on the hub. Any thread may call this. Without a hub it runs now."""
         if not self.running:
             fn(*values)
             return
@@ -227,7 +227,7 @@ class Hub:
         self._signal()
 
     def answer(self, waiter: Waiter, outcome: tuple[bool, Any]) -> None:
-        """From a lane's thread: wake the greenlet that waits. Once the hub has been left nobody does."""
+        """A lane's thread wakes the greenlet that waits. Once the hub has been left there is nobody to wake."""
         self._answered.append((waiter, outcome))
         self._signal()
 

@@ -105,7 +105,7 @@ def release(root: Root, owner: str, names: Collection[str] | None = None) -> Non
 
 
 def check(root: Root, name: str) -> int:
-    """In a transaction that acts under a lease: its token, or Conflict. A takeover meanwhile fails the commit."""
+    """The lease's token, for a transaction that acts under it; or Conflict. A takeover meanwhile fails the commit."""
     lease = leases_of(root).get(name)
     if lease is None or lease.owner != base_of(root).owner:
         raise Conflict(f"this node does not hold the lease {name!r}", code="lease_lost")
@@ -132,8 +132,8 @@ class LeaseKeeper:
             self.wanted.append(name)
 
     def busy_while(self, name: str, under_way: Callable[[], Any]) -> None:
-        """At a stop, a lease is given back only once what was begun under it has its outcome. This is for what a step
-        has begun and left to others; steps themselves are known."""
+        """A stop gives a lease back only when everything that was begun under it has its outcome. This is for what a
+        step has begun and left to others; steps themselves are known."""
         self._uses.append((name, under_way))
 
     def holds(self, name: str) -> bool:
@@ -173,7 +173,7 @@ class LeaseKeeper:
                 self._off[name] = row.at - self.node.clock.now()
 
     def _take_over(self, taken: dict[str, LeaseState]) -> None:
-        """Of an owner that was never seen to renew we know only that no clock showed a time to come."""
+        """Where an owner was never seen to renew, we know only that no clock showed a time to come."""
         for name, row in taken.items():
             off = self._off.pop(name, max(0.0, row.at - self.node.clock.now()))
             if not self.node.exclusive and abs(off) > STEP_S:

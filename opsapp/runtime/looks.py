@@ -32,7 +32,7 @@ class QueueLook:
         self._began = self._node.state(), self._node.clock.now()
 
     def found_nothing(self) -> None:
-        """After the step."""
+        """Called after a step that found nothing."""
         state, now = self._began
         if state is self._quiet_in:
             soon = self._node.transact(_anything, self._anything, now + AHEAD_S)

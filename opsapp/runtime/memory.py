@@ -6,7 +6,7 @@ import ctypes
 
 
 def trim() -> None:
-    """In a native thread; takes half a millisecond. Other C libraries have no such call, and no such need."""
+    """Call it in a native thread: it takes half a millisecond. Other C libraries have no such call, and need none."""
     malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if malloc_trim is not None:
         malloc_trim(0)

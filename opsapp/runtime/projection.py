@@ -164,8 +164,8 @@ class Projection(ABC, Generic[Item]):
         self.damaged = kept | damaged
 
     def pass_over(self, before: Mapping[str, int], after: Mapping[str, int], fresh: Iterable[events.Event]) -> None:
-        """On the hub, the outbox moved from `before` to `after`: where nothing in between concerns this projection its
-        position moves too, unread."""
+        """Called on the hub when the outbox moved from `before` to `after`. Where nothing in between concerns this
+        projection its position moves, too, and nothing is read."""
         concerned = any(event.kind == events.LOST or self.concerns(event) is not None for event in fresh)
         if concerned or not self._moving.acquire(blocking=False):
             self.behind = True

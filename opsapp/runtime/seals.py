@@ -163,7 +163,7 @@ def file_beside(settings: Settings) -> Path | None:
 
 
 def prepare(node: NodeBase) -> None:
-    """At start-up: read or make the key, and see that this store's secrets were sealed with it."""
+    """Called at start-up: read or make the key, and check that this store's secrets were sealed with it."""
     path = key_file(node.registry.settings)
     known = node.transact(lambda root: root.system.get(CHECK))
     if path is not None and not path.exists() and known is None:
@@ -204,7 +204,8 @@ def read(path: Path | None) -> list[str]:
 
 
 def write(path: Path, lines: list[str], *, fresh: bool = False) -> None:
-    """In one step: whoever reads has the old keys or the new. `fresh`: another process that was first wins."""
+    """The file is written in one step: a reader has the old keys or the new. `fresh`: another process that was first
+    wins."""
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -220,7 +221,7 @@ def write(path: Path, lines: list[str], *, fresh: bool = False) -> None:
 
 
 def start(node: NodeBase) -> None:
-    """On every node: take a key that has come into the file, drop one that has left it."""
+    """Runs on every node: it takes a key that has come into the file, and drops one that has left it."""
     path = key_file(node.registry.settings)
     seen: list[Any] = [None]
     node.supervisor.add("master-key", lambda: node.lane("looking", 1).run(_look, node, path, seen), every=LOOK_S)

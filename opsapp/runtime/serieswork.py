@@ -34,7 +34,8 @@ class SeriesRetention:
 
 
 def start(node: NodeBase) -> None:
-    """On every node the journal, since agents and push addresses report to any of them; folding where engines run."""
+    """Every node has the journal, because agents and push addresses report to any of them. Folding runs where engines
+    run."""
     node.supervisor.add("journal", partial(flush, node), every=1.0)
     node.supervisor.add("series-follow", SeriesFollower(node).step, every=1.0)
     node.supervisor.add("series-sums", partial(prepare, node), every=PREPARE_S)
@@ -120,7 +121,7 @@ def _retire(_root: Root, history: Any, now: int, keep: tuple[int, int, int]) -> 
 
 
 def stop(node: NodeBase) -> None:
-    """At a clean stop: nothing observed is left in memory."""
+    """At a clean stop, nothing that was observed is left in memory."""
     while flush(node):
         pass
 

@@ -47,9 +47,9 @@ TURN_WAIT_S = 2.0  # then one goes on without: a turn is a help, not a lock, and
 
 
 class Turns:
-    """For transactions that lose again and again: whoever commits first makes others begin again, so one may never get
-    through. Who has lost a few times begins its next attempts in turn with others who have, and nobody else of this
-    process commits meanwhile."""
+    """Turns for transactions that lose again and again: whoever commits first makes others begin again, so one may
+    never get through. One that has lost a few times begins its next attempts in turn with others of its kind, and
+    nobody else of this process commits meanwhile."""
 
     def __init__(self) -> None:
         self._turn = threading.RLock()
@@ -246,7 +246,7 @@ class Store:
         return self.databases[""]
 
     def note_commit(self) -> None:
-        """From any thread, when what was committed can be seen."""
+        """Called from any thread, when what was committed can be seen."""
         self.committed = object()
 
     def check_connected(self) -> None:
@@ -275,8 +275,8 @@ class Store:
             place.connection.close()
 
     def freshen(self) -> None:
-        """From any thread, now and then: a free connection remembers the id of each object that others have changed
-        until its next transaction, and some have none for days."""
+        """Called from any thread, now and then. A free connection remembers the id of each object that others have
+        changed until its next transaction, and some have none for days."""
         self.check_connected()
         for place in reversed(tuple(self._free)):
             try:

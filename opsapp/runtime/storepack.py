@@ -146,7 +146,7 @@ class Packer:
 
 
 def start(node: NodeBase) -> None:
-    """On the hub, of the process that has an embedded store."""
+    """Runs on the hub of the process that has an embedded store."""
     if all(isinstance(db.storage, FileStorage) for db in node.store.databases.values()):
         node.supervisor.add(
             "store-pack", Packer(node).look, every=lambda: node.config[PackSettings].look_s, wake=("config",)

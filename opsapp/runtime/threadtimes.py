@@ -23,7 +23,7 @@ class Times(NamedTuple):
 
 
 class ThreadTimes:
-    """Of one thread, read from any other. Where the system does not tell, nothing was ever queued."""
+    """Times of one thread, which any other thread can read. Where the system does not tell, nothing was ever queued."""
 
     def __init__(self, thread: threading.Thread):
         self._clock = time.pthread_getcpuclockid(thread.ident or 0)
@@ -86,6 +86,6 @@ def since(before: Times, now: Times) -> Times:
 
 
 def is_held_up(took: float, worker: Times, looking: Times) -> bool:
-    """By something that is neither a processor nor the interpreter: a disk, a server far away."""
+    """Whether it waits for something that is neither a processor nor the interpreter: a disk, a server far away."""
     free = took - looking.used - looking.queued
     return not worker.ready and worker.used + worker.queued < HELD_UP * free

@@ -126,7 +126,7 @@ def _database(path: Path) -> ZODB.DB:
 
 
 def _nothing_known(problem: Exception) -> StepsApart:
-    """Of what is no store, or damaged: whoever uses it says so."""
+    """Nothing is known of what is no store, or damaged. Whoever uses it says so."""
     if isinstance(problem, StorageError) or is_damage(problem):
         return StepsApart()
     raise problem

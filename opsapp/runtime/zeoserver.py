@@ -22,7 +22,7 @@ HELD_S = 5.0
 
 
 class LockWatch(threading.Thread):
-    """Of one storage: who has its lock, and since when. ZEO calls `begin` and `end`."""
+    """Watches who has the lock of one storage, and since when. ZEO calls `begin` and `end`."""
 
     def __init__(self, held: float):
         super().__init__(name="lock-watch", daemon=True)
@@ -68,7 +68,7 @@ class StoreServer(ZEOServer):
 
 
 def serve(conf: str, held: float = HELD_S) -> None:
-    """Until it is told to stop. `conf` is a zeo.conf as runzeo reads it."""
+    """Runs until it is told to stop. `conf` is a zeo.conf as runzeo reads it."""
     options = ZEOOptions()
     options.realize(["-C", conf])
     server = StoreServer(options)

@@ -34,6 +34,6 @@ class TracingSettings:
 
     @property
     def url(self) -> str:
-        """As `OTEL_EXPORTER_OTLP_ENDPOINT` is read: what it names is the base."""
+        """What the endpoint names is the base, as with `OTEL_EXPORTER_OTLP_ENDPOINT`."""
         base = (self.endpoint or "").rstrip("/")
         return base if base.endswith(TRACES) else base + TRACES

@@ -17,7 +17,7 @@ def read_so_far(root: Root) -> Positions | None:
 
 
 def begin(root: Root) -> Positions:
-    """From where to go on; the first time from here on."""
+    """The positions from which to go on. The first time these are the present ones."""
     read = read_so_far(root)
     if read is None:
         read = root.system[PLACE] = dict(positions(root))

@@ -47,7 +47,7 @@ def tracing_tween(handler: Handler, registry: Any) -> Handler:
 
 
 def asked_tween(handler: Handler, registry: Any) -> Handler:
-    """Within the transaction: notes which run or command the request has asked for."""
+    """Runs inside the transaction: it notes which run or command the request has asked for."""
 
     def tween(request: Request) -> Response:
         response = handler(request)

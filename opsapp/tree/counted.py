@@ -34,7 +34,7 @@ class StoredCounts(Persistent):
             self._lengths[kind].change(by)
 
     def forget(self, *kinds: str) -> None:
-        """Of what nobody will count again."""
+        """Drops the counts of kinds that nobody will count again."""
         for kind in kinds:
             self._lengths.pop(kind, None)
 

@@ -46,7 +46,7 @@ class Children:
         return [self._opened(child, name) for name, child in self.tree.items()]
 
     def known_names(self) -> list[str]:
-        """As far as the tree itself can be read."""
+        """The names, as far as the tree itself can be read."""
         names, broken = keys_of(self.tree)
         _note(self.tree, f"list of {self.holds}s", self._parts(broken))
         return names

@@ -64,7 +64,7 @@ class Source(Protocol):
     """What a Stream is made of. It never holds a request, a context or a connection to the store."""
 
     def open(self) -> Head | None:
-        """Before the headers go out: raise a problem and it becomes a status."""
+        """Called before the headers go out: a problem that is raised here becomes a status."""
 
     def __iter__(self) -> Iterator[bytes]:
         """The body, piece by piece. On the hub it may wait cooperatively; in a thread it blocks."""

@@ -43,7 +43,7 @@ def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
 
 
 def require_plain_json(request: Request) -> None:
-    """By its headers the body is JSON in UTF-8, not packed."""
+    """The headers must say that the body is JSON, in UTF-8, and not packed."""
     if (request.content_type or "").lower() != "application/json":
         raise UnsupportedType("The body must be application/json.")
     if (request.charset or "utf-8").lower() not in ("utf-8", "utf8"):

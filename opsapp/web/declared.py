@@ -64,7 +64,7 @@ def _answered(part: DeclaredField, leaves_out_null: bool) -> FieldNode:
 
 
 def _within(kind: JsonKind, adapt: Callable[[Any], type[Body]]) -> JsonKind:
-    """In an answer the records within leave nothing out either."""
+    """The records inside an answer leave nothing out either."""
     if isinstance(kind, ByField):  # each of its choices is read where it is known which it is
         return kind
     if isinstance(kind, DeclaredObject):

@@ -34,7 +34,7 @@ View = Callable[[Any, Request], Any]
 
 
 class NoBody(Body):
-    """For a view that expects nothing: an empty body or an empty object."""
+    """The body of a view that expects nothing: empty, or an empty object."""
 
 
 def subpath_deriver(view: View, info: Any) -> View:

@@ -134,7 +134,7 @@ def _answer(exchange: peers.PeerExchange) -> Response:
 
 
 def _nobody(_root: Any, _caller: Identity, _now: float) -> None:
-    """Until a room that knows sessions says who is behind one."""
+    """Stands here until a room that knows sessions says who is behind one."""
 
 
 def add_caller_lookup(config: Any, look_up: Any) -> None:

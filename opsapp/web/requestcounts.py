@@ -52,7 +52,7 @@ def figures(node: Node) -> Iterable[Any]:
 
 
 def route_deriver(view: Any, info: Any) -> Any:
-    """Before anything is asked of the request: a refusal has its route too."""
+    """Notes the route before anything is asked of the request: a refusal has its route too."""
     route = _route_of(info.options)
     if route is None:
         return view
@@ -65,7 +65,7 @@ def route_deriver(view: Any, info: Any) -> Any:
 
 
 def _route_of(options: Any) -> str | None:
-    """As the API document writes it. A view of problems has none."""
+    """The path as the API document writes it. A view of problems has none."""
     place, name = getattr(options.get("context"), "url", None), options.get("name")
     if not isinstance(place, str):
         return None

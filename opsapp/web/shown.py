@@ -25,7 +25,7 @@ def shown(request: Request, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def public_json(text: str) -> str:
-    """Of JSON text. An event goes to thousands of streams, and is judged once."""
+    """The public part of an event's JSON text. An event goes to thousands of streams, and is judged once."""
     return dumps(public(loads(text)))
 
 

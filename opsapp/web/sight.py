@@ -85,7 +85,7 @@ def is_named(context: Any) -> bool:
 
 
 def refused(request: Request, context: Any) -> Forbidden | NotFound:
-    """To a limited person a thing with an id that is not open is not there."""
+    """For a limited person a named thing that is not open does not exist."""
     if is_named(context) and tags_of(request.registry, context) is None:
         return hidden()
     return Forbidden(

@@ -8,7 +8,7 @@ from opsapp.tree.rights import Sight
 
 
 def wrong_tags(sight: Sight | None, before: Collection[str], after: Collection[str]) -> dict[str, str]:
-    """By field. Only tags that the teams may change come or go, and one of these is left."""
+    """Problems by field. Tags come or go only where the teams may change them, and one of these tags must remain."""
     if sight is None:
         return {}
     barred = sorted((set(before) ^ set(after)) - sight.change)

@@ -138,8 +138,8 @@ def after_abort_tween(handler: Handler, registry: Any) -> Handler:
 
 
 def begun_tween(handler: Handler, registry: Any) -> Handler:
-    """For when no transaction can begin, as while the store goes away: pyramid_tm has marked the request by then, and
-    the next attempt would run without one. No exception view is asked."""
+    """It answers when no transaction can begin, as while the store goes away: pyramid_tm has marked the request by
+    then, and the next attempt would run without a transaction. No exception view is asked."""
 
     def tween(request: Request) -> Response:
         try:

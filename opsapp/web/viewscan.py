@@ -13,17 +13,17 @@ from typing import Any
 
 
 def _place(frame: FrameType, context: int = 1) -> Any:
-    """In place of `inspect.getframeinfo`, which searches all modules and reads files: an eighth of a start."""
+    """Replaces `inspect.getframeinfo`, which searches all modules and reads files: an eighth of a start."""
     return inspect.Traceback(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, [""] * context, 0)
 
 
 def _no_lines(filename: str, module_globals: Any = None) -> list[str]:
-    """In place of `linecache.getlines`: Pyramid asks for each directive's line, and all files would stay in memory."""
+    """Replaces `linecache.getlines`: Pyramid asks for each directive's line, and all files would stay in memory."""
     return []
 
 
 def _callers(frame: FrameType | None = None, limit: int | None = None) -> list[Any]:
-    """In place of `traceback.extract_stack`, the innermost last and without lines of source."""
+    """Replaces `traceback.extract_stack`; the innermost frame comes last, without lines of source."""
     frame = frame or getattr(inspect.currentframe(), "f_back", None)
     places: list[Any] = []
     while frame is not None and (limit is None or len(places) < limit):
@@ -35,7 +35,7 @@ def _callers(frame: FrameType | None = None, limit: int | None = None) -> list[A
 
 @contextmanager
 def without_source() -> Iterator[None]:
-    """Within it, whoever asks for a frame's place gets it without the line's text."""
+    """Inside this context a frame's place comes without the text of its line."""
     searching, reading, walking = inspect.getframeinfo, linecache.getlines, traceback.extract_stack
     inspect.getframeinfo, linecache.getlines = _place, _no_lines  # type: ignore[assignment]
     traceback.extract_stack = _callers  # type: ignore[assignment]

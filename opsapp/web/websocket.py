@@ -116,7 +116,7 @@ class WebSocket:
         self.close(INTERNAL, "internal error")
 
     def finish(self, patience: float) -> None:
-        """After the handler: close, and give the peer a moment to answer. Called by the server."""
+        """The server calls it after the handler. It closes, and gives the peer a moment to answer."""
         self.close()
         deadline = time.monotonic() + patience
         try:

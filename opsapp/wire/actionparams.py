@@ -47,7 +47,8 @@ FIREWALL_RULE = nested(checks_of(FirewallRule), unknown="refuse")
 
 
 class HealParams(NamedTuple):
-    """Of these, the action table says which ones an action takes and requires; the others are empty."""
+    """Parameters of all actions. The action table says which ones an action takes and requires; the others are
+    empty."""
 
     array: str = ""
     backup_set: str = ""

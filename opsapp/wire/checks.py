@@ -32,7 +32,7 @@ def checked(part: DeclaredField) -> WireField:
 
 
 def check_of(kind: JsonKind) -> Check:
-    """In a map, what is null is not there."""
+    """In a map a null value counts as absent."""
     if isinstance(kind, DeclaredObject):
         return nested(checks_of(kind.owner))
     if isinstance(kind, MapOf):

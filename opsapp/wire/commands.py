@@ -129,8 +129,8 @@ class ProgramCommand:
 
 @dataclass(frozen=True)
 class CommandSent:
-    """On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
-    a newer server can talk to it. `check_params` is the strict part, on both sides."""
+    """On the wire, type and params are only bounded: an agent answers what it does not know with a failed result, so
+    that a newer server can talk to it. `check_params` is the strict part, on both sides."""
 
     command_id: Id
     type: Annotated[str, OnWire(text(64, low=1))]

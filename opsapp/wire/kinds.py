@@ -42,11 +42,11 @@ class JsonKind:
         return self
 
     def made(self, value: Any) -> Any:
-        """As a declared record has it, of a value that was read."""
+        """The value of a declared record's field, from JSON that was checked."""
         return value
 
     def plain(self, value: Any) -> Any:
-        """As JSON, of what a declared record has."""
+        """The JSON of a declared record's field."""
         return value
 
     def plain_rows(self, values: Any) -> list[Any]:

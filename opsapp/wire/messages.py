@@ -292,7 +292,7 @@ class LogLine:
 
     @property
     def size(self) -> int:
-        """Of the window: a log's lines are counted in characters."""
+        """What this takes of the window: a log's lines are counted in characters."""
         return len(self.line) + 1
 
 

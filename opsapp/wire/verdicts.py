@@ -49,7 +49,7 @@ class LooksSeen(NamedTuple):
     flaps: bool = False  # the condition is known to come and go
 
     def moved(self, by: float) -> LooksSeen:
-        """After the clock was set by so many seconds."""
+        """The same looks after the clock was set by so many seconds."""
         newest, since = (None if at is None else at + by for at in (self.newest, self.well_since))
         return self._replace(newest=newest, well_since=since)
 
@@ -61,7 +61,7 @@ class HealJudgement(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """Of the step, once it is decided."""
+        """The outcome of a step that is decided."""
         return FAILED if self.kind == WORSE else self.kind
 
 

@@ -57,6 +57,17 @@ def asked(group, values):
     return [greenlet.value for greenlet in asking]
 
 
+def note_leader(node, monkeypatch, leading):
+    """Each greenlet that leads a group is in `leading`."""
+    spawn = node.supervisor.spawn
+
+    def noted(fn):
+        leading.append(spawn(fn))
+        return leading[-1]
+
+    monkeypatch.setattr(node.supervisor, "spawn", noted)
+
+
 def test_those_that_come_at_once_share_a_commit_and_each_gets_its_own_answer(node):
     keep = Keeping()
     assert asked(GroupCommit(node, LANE, keep, most=250), range(100)) == [2 * n for n in range(100)]
@@ -173,16 +184,27 @@ def test_in_a_thread_a_call_is_a_transaction_by_itself(node):
 def test_who_waits_when_the_node_stops_is_told_so(node, monkeypatch):
     group = GroupCommit(node, LANE, Keeping(), most=250)
     leading = []
-    monkeypatch.setattr(node.supervisor, "spawn", lambda fn: leading.append(gevent.spawn(fn)))
+    note_leader(node, monkeypatch, leading)
     monkeypatch.setattr(group, "_let_others_come", Event().wait)  # it never comes to its turn
-
-    def ask(value):
-        with pytest.raises(StoreAway):
-            group.commit(value)
-
-    asking = [gevent.spawn(ask, value) for value in range(3)]
+    asking = [gevent.spawn(group.commit, value) for value in range(3)]
     gevent.sleep(0)  # they ask, and the first of them begins to lead
     gevent.sleep(0)  # it leads
     leading[0].kill()
-    gevent.joinall(asking, raise_error=True)
+    gevent.joinall(asking)
+    assert [type(greenlet.exception) for greenlet in asking] == [StoreAway] * 3
     assert kept(node) == []
+
+
+def test_who_waits_for_a_leader_that_never_began_is_told_so(node, monkeypatch):
+    keep = Keeping()
+    group = GroupCommit(node, LANE, keep, most=250)
+    leading = []
+    note_leader(node, monkeypatch, leading)
+    asking = [gevent.spawn(group.commit, value) for value in range(3)]
+    gevent.sleep(0)  # they ask
+    leading[0].kill(block=False)  # as the node does that stops
+    gevent.joinall(asking)
+    assert [type(greenlet.exception) for greenlet in asking] == [StoreAway] * 3
+    assert (keep.groups, kept(node)) == ([], [])
+    monkeypatch.undo()
+    assert asked(group, [9]) == [18]

@@ -29,6 +29,7 @@ class Host:
             clock=lambda: self.now,
             **settings,
         )
+        self.room = dict(self.executor._room)
 
     def _shell(self, task):
         self.begun.append(task.id)
@@ -47,15 +48,20 @@ class Host:
     def begins(self, name):
         until(lambda: name in self.begun and name in self.go, what=f"the beginning of {name}")
 
+    def close(self):
+        """The journal closes behind the last thread: one that writes later would try again for ever."""
+        for event in self.go.values():
+            event.set()
+        self.executor.stop(10)
+        until(lambda: self.executor._room == self.room, what="the end of the threads")
+        self.journal.close()
+
 
 @pytest.fixture
 def host(tmp_path):
     made = Host(tmp_path)
     yield made
-    for event in made.go.values():
-        event.set()
-    made.executor.stop(10)
-    made.journal.close()
+    made.close()
 
 
 def test_what_was_just_taken_up_when_an_update_holds_everything_runs_when_it_is_let_go(host, monkeypatch):
@@ -107,13 +113,13 @@ def test_a_stop_ends_what_runs_and_leaves_what_has_not_begun_for_the_next_start(
     host.submit("waits")
     host.executor.stop(10)
     assert (host.result("runs").status, host.result("runs").reason) == ("cancelled", "the agent was stopped")
-    host.journal.close()
+    host.close()
     again = Host(tmp_path)
     again.executor.recover()
     again.begins("waits")
     again.go["waits"].set()
     assert again.result("waits").status == "done"
-    again.journal.close()
+    again.close()
 
 
 def test_cancelled_before_it_began_and_while_it_runs(tmp_path):
@@ -126,7 +132,7 @@ def test_cancelled_before_it_began_and_while_it_runs(tmp_path):
     assert host.result("first").status == "cancelled"
     assert host.result("second").reason == "cancelled before it started"
     assert host.begun == ["first"]
-    host.journal.close()
+    host.close()
 
 
 @pytest.mark.parametrize(
@@ -152,7 +158,7 @@ def test_one_that_waited_too_long_does_not_begin(tmp_path):
     host.go["first"].set()
     assert host.result("late").reason == "it could not be started in time"
     assert host.begun == ["first"]
-    host.journal.close()
+    host.close()
 
 
 def test_what_cannot_be_written_down_is_not_done_and_those_behind_it_have_their_turn(tmp_path, monkeypatch):
@@ -171,7 +177,7 @@ def test_what_cannot_be_written_down_is_not_done_and_those_behind_it_have_their_
     host.begins("d")
     host.go["d"].set()
     assert (host.result("d").status, host.begun) == ("done", ["d"])
-    host.journal.close()
+    host.close()
 
 
 def test_a_full_disk_loses_no_result(host, monkeypatch):

@@ -33,7 +33,7 @@ class Probing:
         self._running = threading.BoundedSemaphore(MOST)
 
     def take(self, name: str, asked: Passed) -> None:
-        """From the session's thread; `asked` is a `messages.PROBE_TARGET`."""
+        """Called from the session's thread. `asked` is a `messages.PROBE_TARGET`."""
         if self._running.acquire(blocking=False):
             threading.Thread(target=self._wait_for, args=(name, asked), daemon=True, name="probe").start()
         else:

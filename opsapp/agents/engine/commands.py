@@ -132,7 +132,7 @@ def recall_command(root: Root, agent_id: str, command_id: str) -> bool:
 
 
 def settle(root: Root, agent: Agent, *, ended: Sequence[str]) -> None:
-    """After a change of an agent's commands: the index, and whoever waits for results."""
+    """Called after a change of an agent's commands. It keeps the index, and wakes who waits for results."""
     keep_index(root, agent)
     if ended:
         wake_after_commit(root, RESULTS)
@@ -157,7 +157,7 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[Comma
 
 
 def fitting(commands: list[CommandSent]) -> list[CommandSent]:
-    """As many of the commands as one answer carries."""
+    """The first of the commands, as many as one answer carries."""
     chosen: list[CommandSent] = []
     room = MOST_BYTES_AT_ONCE
     for command in commands[:MOST_AT_ONCE]:

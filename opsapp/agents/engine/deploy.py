@@ -68,7 +68,7 @@ def failed(step: str, message: str) -> UpstreamFailed:
 
 
 def fingerprint(key: paramiko.PKey) -> str:
-    """As ssh-keygen -l shows it."""
+    """The fingerprint as `ssh-keygen -l` shows it."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
 
 

@@ -154,7 +154,7 @@ def directory_of(node: Node) -> Directory:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served."""
+    """Called before anything is served."""
     directory = node.registry[KEY] = Directory(node.clock)
     node.projections.add("agents", directory)
 
@@ -168,7 +168,8 @@ def lives_elsewhere(node: Node, state: AgentState | AgentFacts) -> bool:
 
 
 def touched(root: Root, agent_id: str, **more: Any) -> None:
-    """In the transaction that changes an agent's record: every node reads it again. `more` is for listeners."""
+    """Call it in the transaction that changes an agent's record: every node then reads it again. `more` is for
+    listeners."""
     emit(root, CHANGED, {"agent_id": agent_id, **more})
 
 

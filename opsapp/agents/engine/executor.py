@@ -49,7 +49,8 @@ OVERDUE = "no end of it was heard within its time-out: the executor does not ans
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served: as whom it will run, and so who may write what it does."""
+    """Called before anything is served. It finds out as which user the executor will run, and so who may write what it
+    does."""
     settings = node.config[ExecutorSettings]
     try:
         node.registry[WHOSE] = executor_launch.whose(settings)
@@ -198,12 +199,12 @@ class ExecutorProcess:
         self._sock.shutdown(gevent.socket.SHUT_RDWR)
 
     def trouble(self) -> str | None:
-        """For health: why nothing can run here now."""
+        """Why nothing can run here now, for health."""
         away = not self._ready.is_set() and (self._failures or self._ended)
         return f"the executor is not running: {self.problem}" if away else None
 
     def history(self) -> str | None:
-        """For health: that it had to be started again not long ago. Runs go on since."""
+        """That the executor had to be started again not long ago, for health. Runs go on since."""
         ended_at, why = self._ended or (-TOLD_S, "")
         ago = self._node.clock.monotonic() - ended_at
         told = self._ready.is_set() and ago < TOLD_S

@@ -116,8 +116,9 @@ def launch(who: ExecutorUser, place: Path, settings: ExecutorSettings) -> Launch
 
 
 def remove_foreign(place: Path, uid: int) -> None:
-    """After a copy by root the executor's user could not write what does not belong to it. It is removed, not given to
-    that user: an entry may be a second name of somebody else's file. Nothing is lost, for no command begins twice."""
+    """After a copy by root the executor's user cannot write what does not belong to it. Such entries are removed, not
+    given to that user: one may be a second name of somebody else's file. Nothing is lost, because no command begins
+    twice."""
     if not os.access(place, os.W_OK | os.X_OK):
         raise NoExecutor(f"The executor's directory {place} cannot be written: it must belong to {user_name(uid)}.")
     for path in place.iterdir():

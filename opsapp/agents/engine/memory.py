@@ -235,7 +235,7 @@ class Memory:
         return by_our_clock(agent_time, self.skew(agent_id), at)
 
     def skew(self, agent_id: str) -> float | None:
-        """By how many seconds the host's clock is ahead of ours; None while nobody knows."""
+        """Seconds by which the host's clock is ahead of ours; None while nobody knows."""
         heard = self.heard.get(agent_id)
         return None if heard is None else skew_of(heard.ahead)
 
@@ -310,7 +310,8 @@ def memory_of(node: Node) -> Memory:
 
 
 def remember(node: Node) -> None:
-    """Before anything is served: the series of all agents are bound, so that the journal's tail fills the live view."""
+    """Called before anything is served: the series of all agents are bound, so that the journal's tail fills the live
+    view."""
     memory = node.registry[KEY] = Memory(node)
     directory = directory_of(node)
     directory.on_change = memory.follow

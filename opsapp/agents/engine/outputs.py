@@ -43,5 +43,5 @@ def outputs_of(node: Node) -> OutputWatchers:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served."""
+    """Called before anything is served."""
     node.registry[KEY] = OutputWatchers()

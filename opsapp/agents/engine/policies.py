@@ -47,8 +47,8 @@ class NewerPolicies(NamedTuple):
 
 
 def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: float) -> int:
-    """From now on the agent holds these and no others (none at all is fine). The bundle's version, which only grows.
-    Invalid when the agent would refuse them."""
+    """The agent holds these policies from now on, and no others (none at all is fine). Returns the bundle's version,
+    which only grows. Invalid when the agent would refuse them."""
     agent = find_agent(root, agent_id)
     version = version_of(agent) + 1
     now = node_of(root).clock.now()

@@ -67,7 +67,7 @@ class RelayPeer:
             self._telling = False
 
     def _next(self) -> JsonObject:
-        """As much as one request carries."""
+        """The next reports and outputs, as many as one request carries."""
         room, reports, outputs = MOST_BYTES, [], []
         while self.reports and room > 0:
             agent_id = next(iter(self.reports))
@@ -135,7 +135,7 @@ def relay_of(node: Node) -> Relay:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served."""
+    """Called before anything is served."""
     relay = node.registry[KEY] = Relay(node)
     memory = memory_of(node)
     memory.on_heard, memory.on_watching = relay.report, relay.watching

@@ -17,7 +17,7 @@ class AgentScope:
         return item_id in agents_of(root)
 
     def named(self, root: Root, name: str) -> set[str]:
-        """By id, hostname or label; from memory."""
+        """Ids of agents with this id, hostname or label. It reads no store."""
         agents = directory_of(node_of(root)).all(root)
         return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}
 

@@ -122,7 +122,7 @@ class AgentSession:
             self._pumping = False
 
     def _send_or_drop(self, message: str | bytes) -> None:
-        """For streams, which end with the session anyway."""
+        """Used by streams, which end with the session anyway."""
         try:
             self._line.send(message)
         except LineClosed:

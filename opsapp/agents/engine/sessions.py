@@ -145,7 +145,7 @@ def sessions_of(node: Node) -> Sessions:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served."""
+    """Called before anything is served."""
     sessions = node.registry[KEY] = Sessions(node)
     node.events.listen(sessions.on_event)
 

@@ -177,8 +177,8 @@ class AgentStreams:
             stream.on_message(message)
 
     def cost(self, chunk: FileChunk) -> float:
-        """Of the messages that an agent may send in a while. A whole chunk of a file that somebody takes costs none,
-        for the window says how fast it may come; crumbs do, and what nobody takes."""
+        """How much of the agent's allowance of messages this chunk takes. A whole chunk that somebody waits for takes
+        nothing, because the window limits its speed. Small chunks do, and so does what nobody waits for."""
         return max(0.0, 1.0 - len(chunk.data) / CHUNK) if chunk.stream in self._open else 1.0
 
     def on_chunk(self, chunk: FileChunk) -> None:

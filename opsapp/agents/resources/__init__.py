@@ -83,7 +83,7 @@ def find_by_key(root: Root, key: str) -> Agent | None:
 
 
 def agent_named(root: Root, name: str) -> Agent:
-    """By id, hostname or label. A name that several agents go by is refused; an id never is."""
+    """The agent with this id, hostname or label. A name that several agents have is refused; an id never is."""
     agent_ids = agents_called(root, name)
     if len(agent_ids) > 1:
         raise Conflict(f"Several agents are called {name}: use the id.", code="ambiguous_host")

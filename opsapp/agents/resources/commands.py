@@ -177,7 +177,7 @@ class Commands(Folder):
             yield self._children[name]
 
     def unfinished(self) -> Iterator[Command]:
-        """As far as they can be read."""
+        """The commands that have not ended, as far as they can be read."""
         return self.some(list(self.open))
 
     def offer(
@@ -257,7 +257,7 @@ class Commands(Folder):
         return ended
 
     def cancel(self, command: Command, now: float) -> None:
-        """At once while nobody else has it; else the agent is asked."""
+        """A command that was offered to nobody ends at once. Otherwise the agent is asked."""
         if command.offered_to is None:
             self.end(command, "cancelled", "cancelled before it was sent", now)
             command.delivered_at = None

@@ -42,7 +42,7 @@ class RulePlan:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Of a run only its digest is kept here: its own request has the plan."""
+    """Only the digest of a run is kept here: its own request has the plan."""
 
     automation_id: str
     inputs: AnyValues

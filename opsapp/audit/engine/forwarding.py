@@ -40,8 +40,8 @@ LATE_S = 60.0  # an entry that waits longer is told
 
 
 class Forwarder:
-    """After a failure it tries with a single entry, in longer and longer pauses: a receiver that refuses large bodies
-    gets on, too."""
+    """After a failure it sends a single entry, and waits longer each time. So a receiver that refuses large bodies gets
+    its entries, too."""
 
     def __init__(self, node: Node):
         self._node = node

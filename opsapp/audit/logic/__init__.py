@@ -34,7 +34,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, An
 
 
 class KeptEntry(TypedDict):
-    """As it is in the store, and as links are made of it. `time` has fractions."""
+    """An entry as the store has it, and as the links of the chain are made of it. `time` has fractions."""
 
     id: str
     time: float

@@ -15,7 +15,7 @@ CLIPPED = 120  # characters of each text in one that is too long; so it fits, ho
 
 
 def line(entry: KeptEntry, instead: Mapping[str, object] = {}) -> str:
-    """As the API answers it, in ASCII, so that no receiver needs to know more."""
+    """The entry as the API answers it, in ASCII, so that no receiver needs to know more."""
     return json.dumps({**entry, **instead, "time": int(entry["time"])}, separators=(",", ":"))
 
 
@@ -32,5 +32,5 @@ def message(entry: KeptEntry, host: str) -> bytes:
 
 
 def frame(sent: bytes) -> bytes:
-    """By octet counting (RFC 6587), for a stream."""
+    """A frame of a stream, by octet counting (RFC 6587)."""
     return b"%d %s" % (len(sent), sent)

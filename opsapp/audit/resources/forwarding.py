@@ -70,7 +70,7 @@ def arrived(root: Root, taken: dict[str, int]) -> None:
 
 
 def backlog(root: Root) -> Backlog:
-    """Of a receiver that was configured once."""
+    """What waits for a receiver. There is none where no receiver was ever configured."""
     waiting = list(_behind(root)) if PLACE in root.system else []
     oldest = [entry["time"] for _, log, taken in waiting for _, entry in islice(log.after(taken), 1)]
     entries = sum(log.number - max(taken, log.retired) for _, log, taken in waiting)

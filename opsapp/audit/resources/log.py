@@ -153,7 +153,7 @@ class Log(Persistent):
 
     @property
     def number(self) -> int:
-        """Of the newest entry."""
+        """The number of the newest entry."""
         return max(self.folded, self.tail.maxKey() if self.tail else 0)
 
     def append(self, entry: KeptEntry, key: bytes = b"") -> None:

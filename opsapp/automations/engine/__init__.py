@@ -102,7 +102,7 @@ def includeme(config: Any) -> None:
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served."""
+    """Called before anything is served."""
     node.registry[KEY] = Watchers(node)
     node.registry[SENDER] = WebhookSender(node)
     listeners = node.registry[LISTENERS] = LiveOutputs(node)
@@ -110,7 +110,7 @@ def prepare(node: Node) -> None:
 
 
 def start(node: Node) -> None:
-    """On the hub, where engines run."""
+    """Runs on the hub, where engines run."""
     carrier = node.registry[CARRIER] = Carrier(node)
     node.events.listen(carrier.on_event)
     node.at_stop(carrier.begin_stop, carrier.finish_stop)

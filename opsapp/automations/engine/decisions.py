@@ -25,7 +25,7 @@ class RunApproval:
         return None if run is None else written_by(root, run.automation_id, name)
 
     def record(self, root: Root, approval: Approval) -> TimesHelped | None:
-        """Of the automation's newest runs, those that have ended."""
+        """Counts those of the automation's newest runs that have ended."""
         run = run_of(root, approval.about["run_id"])
         automation = None if run is None else automations_of(root).find(run.automation_id)
         if automation is None:

@@ -57,7 +57,7 @@ def whole(
 
 
 def complete(settings: AutomationSettings) -> AutomationSettings:
-    """With the icon of its type, where it has none of its own; an empty schedule is none."""
+    """Settings without an icon get the icon of their type. An empty schedule becomes none."""
     icon = settings.icon or meaning.ICONS[settings.type]
     return replace(settings, icon=icon, schedule=settings.schedule or None)
 

@@ -61,7 +61,7 @@ class LiveOutputs:
         self._by_run: dict[str, LiveOutput] = {}
 
     def begin(self, run_id: str, command_id: str, secrets: list[str]) -> None:
-        """From any thread, after the commit of the command."""
+        """Called from any thread, after the commit of the command."""
         if self._node.hub.running:
             self._node.post(self._begin, run_id, command_id, secrets)
 

@@ -29,7 +29,7 @@ def tell_people(root: Root, run: Run) -> None:
 
 
 def started(run: Run) -> dict[str, str]:
-    """For whoever has asked for it."""
+    """The run's start, for whoever has asked for it."""
     shown = {"run_id": run.id, "status": run.status}
     return shown if run.request_id is None else {**shown, "request_id": run.request_id}
 

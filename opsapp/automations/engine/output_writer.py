@@ -30,7 +30,7 @@ class OutputWriter:
         self._moved = Event()
 
     def put(self, text: str) -> None:
-        """From a greenlet that may wait."""
+        """Called by a greenlet that may wait."""
         if self.wanted:
             self._take_in(text)
         while self._size > BEHIND and self.wanted:
@@ -38,7 +38,7 @@ class OutputWriter:
             self._moved.wait()
 
     def offer(self, text: str) -> bool:
-        """From one that may not; whether it was taken."""
+        """Called by a greenlet that may not wait. Whether the text was taken."""
         if not self.wanted or self._size > BEHIND:
             return False
         self._take_in(text)

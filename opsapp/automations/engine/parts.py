@@ -23,7 +23,7 @@ def plan_of(parent: Run) -> CompositeParams | WorkflowParams:
 
 
 def following(parent: Run) -> Step:
-    """After the part that ended last."""
+    """The step that follows the part which ended last."""
     if parent.cancelled_by is not None:
         return Step(None, None, "cancelled", parent.reason)
     done = [(name, status) for name, _, status in parent.parts]  # in their order
@@ -53,7 +53,7 @@ def refuse(root: Root, parent: Run, name: str, automation_id: str, why: str, now
 
 
 def refusal_of(problem: Problem) -> str:
-    """In one sentence, for there are no fields beside it."""
+    """The refusal in one sentence, because there are no fields beside it."""
     if not isinstance(problem, Invalid):
         return problem.message
     return "; ".join(f"{field} {message}" for field, message in problem.by_field().items())

@@ -89,7 +89,7 @@ def limits(wanted: ProgramLimits) -> dict[str, int]:
 
 
 def service_command(path: str, service: str, action: str) -> list[str]:
-    """By whichever service manager this machine has."""
+    """The command of whichever service manager this machine has."""
     if os.path.isdir("/run/systemd/system"):
         manager = "systemd"
     else:

@@ -49,7 +49,7 @@ def _names(automation: Automation, used: str) -> bool:
 
 
 def _unread(damage: Damage) -> AutomationRow:
-    """In the place of what cannot be read."""
+    """Stands for an automation that cannot be read."""
     name = damage.name or NAMELESS
     row = AutomationRow(damage.id, name=name, type="notification", icon="", schedule=None, timezone=None, enabled=False)
     return replace(row, unreadable=damage.reason)
@@ -101,7 +101,7 @@ def run_record(root: Root, run: Run) -> RunRecord:
 
 
 def _part(root: Root, step: str, run_id: str, status: str) -> RunPart:
-    """As it stands now: a part may end after its parent, whose time was up."""
+    """The part as it is now: it may end after its parent, whose time was up."""
     part = runs_of(root).find(run_id or None)
     return RunPart(step, run_id or None, status if part is None else part.status)
 
@@ -120,7 +120,7 @@ def page(
 
 
 def _unread_run(damage: Damage) -> RunRow:
-    """In the place of what cannot be read: nobody can tell how it ended."""
+    """Stands for a run that cannot be read: nobody can tell how it ended."""
     told = RunSummary(damage.id, "", NAMELESS, "script", "lost", None, None, None, "", "")
     return extended(RunRow, told, created_at=0, exit_code=None, attempt=1, unreadable=damage.reason)
 

@@ -56,7 +56,7 @@ class RepeatableSpan(NamedTuple):
 
 
 def after_step(spans: Sequence[RepeatableSpan], landed: float, before: float, now: float) -> tuple[RepeatableSpan, ...]:
-    """After the clock went from `before` to `now`. `landed`: where the last step had led to."""
+    """The spans after the clock went from `before` to `now`. `landed` is where the last step had led to."""
     kept = [span for span in spans if span.until > now and span.since <= now + LONGEST_S]
     if now > before:
         return (*kept, RepeatableSpan(before, now, False))

@@ -85,7 +85,7 @@ def _allow(secret: Secret, ids: Sequence[str]) -> None:
 
 
 def _names(root: Root) -> dict[str, str]:
-    """By id; where several automations share a name, its id is the name."""
+    """Names by id. Where several automations share a name, the id is the name."""
     names = {automation.id: automation.name for automation in automations_of(root).whole()}
     called = Counter(names.values())
     return {known: name if called[name] == 1 else known for known, name in names.items()}

@@ -49,8 +49,8 @@ class Script(NamedTuple):
 
 
 class Params:
-    """Of any type. `place`, who carries it out: `here` (a node), `agents`, `inside` (nobody: it is made of other runs,
-    or of a message)."""
+    """Parameters of any type. `place` says who carries it out: `here` (a node), `agents`, `inside` (nobody: it is made
+    of other runs, or of a message)."""
 
     leaves_out_null: ClassVar[bool] = True
 
@@ -74,7 +74,7 @@ class Params:
 
 @dataclass(frozen=True)
 class Targeted(Params):
-    """On which hosts; on none that is named, on a node of this service."""
+    """Says on which hosts it runs. Where none is named it runs on a node of this service."""
 
     agent_id: Annotated[str | None, ID] = None
     hostname: Annotated[str | None, Text(1, 255)] = None

@@ -92,7 +92,7 @@ class Values:
         return self._put(text, str)
 
     def line(self, text: str) -> str:
-        """For a header: a value cannot begin a new line."""
+        """The text for a header: a value cannot begin a new line."""
         return re.sub(r"[\r\n\0]+", " ", self.plain(text))
 
     def url(self, text: str) -> str:

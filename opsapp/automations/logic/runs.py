@@ -18,7 +18,7 @@ def readable(text: str) -> str:
 
 
 def fitting(text: str, room: int) -> tuple[str, bool]:
-    """As much of the text as has `room` bytes, and whether something was cut."""
+    """The part of the text that fits into `room` bytes, and whether something was cut."""
     raw = text.encode("utf-8")
     if len(raw) <= room:
         return text, False

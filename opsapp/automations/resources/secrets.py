@@ -123,7 +123,7 @@ def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> lis
 
 
 def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]:
-    """Of those that there are, the ones that no run of this automation may have now."""
+    """Names of secrets that exist, and that no run of this automation may have now."""
     folder = secrets_of(root)
     secrets = ((name, folder.named(name)) for name in names)
     return sorted(name for name, secret in secrets if secret is not None and automation_id not in secret.allowed_for)

@@ -164,7 +164,7 @@ class RunHistory:
         return sorted((*older, *self._standing.row.recent), reverse=True)[:count]
 
     def between(self, first: str, after: str) -> list[str]:
-        """From this id on up to that one, left out; the oldest first."""
+        """Ids from `first` up to `after`, without the latter; the oldest first."""
         past = self._index.keys(self._id + first, self._id + after, excludemax=True)
         recent = (run_id for run_id in self._standing.row.recent if first <= run_id < after)
         return [*merge((key[len(self._id) :] for key in past), recent)]

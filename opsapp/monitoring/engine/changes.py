@@ -62,7 +62,7 @@ def update(root: Root, monitor: Monitor, settings: MonitorSettings, now: float) 
 
 
 def delete(root: Root, monitor: Monitor, now: float) -> None:
-    """For good."""
+    """The monitor is deleted at once, and cannot be brought back."""
     take_out(root, monitor, now)
     let_go(root, monitor)
 

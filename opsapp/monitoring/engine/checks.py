@@ -144,7 +144,7 @@ class Checker:
         return False
 
     def keep_time(self) -> None:
-        """On a hub that runs: begin each check when it is due."""
+        """Called on a hub that runs: each check begins when it is due."""
         self._keeps_time = True
         self._sooner()
 
@@ -205,7 +205,7 @@ class Checker:
             gevent.spawn(self._run, lane, entry, partial(self.check, entry))
 
     def _ended(self, lane: CheckLane, entry: Entry, revision: int, began: float, outcome: Outcome) -> None:
-        """On the hub's loop, where nothing may wait: what needs more than memory goes on in a greenlet."""
+        """Runs on the hub's loop, where nothing may wait: what needs more than memory goes on in a greenlet."""
         self.checks += 1
         entry.slow = (self.node.clock.monotonic() - began) * 1000 > SLOW_MS
         taken = False
@@ -219,7 +219,7 @@ class Checker:
                 gevent.spawn(self._run, lane, entry, partial(self._settle, entry, revision, outcome, began))
 
     def _run(self, lane: CheckLane, entry: Entry, check: Callable[[], object]) -> None:
-        """In a greenlet: what may wait."""
+        """Runs in a greenlet, where it may wait."""
         try:
             check()
         except Exception:
@@ -266,7 +266,7 @@ class FreshCheck(NamedTuple):
 
 
 def request_check(node: Node, monitor_id: str) -> FreshCheck:
-    """On the hub of an engine node. Healing measures with it again."""
+    """Called on the hub of an engine node. Healing measures with it again."""
     watch = watch_of(node)
     if watch.checker is None:
         raise Unavailable("This node makes no checks.", retry_after=5)
@@ -279,7 +279,7 @@ def request_check(node: Node, monitor_id: str) -> FreshCheck:
 
 
 def start(node: Node) -> None:
-    """On the hub, where engines run."""
+    """Runs on the hub, where engines run."""
     watch = watch_of(node)
     watch.checker = Checker(watch)
     node.supervisor.add("monitors", watch.follow, every=FOLLOW_S, wake=("outbox",))

@@ -38,7 +38,7 @@ def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | 
 
 
 def shown(fields: JsonObject) -> JsonObject:
-    """For a diff and the audit: not each day."""
+    """A summary for the diff and the audit, without each day."""
     days = fields["days"]
     up, down = (sum(day_of(day)[1][part] for day in days) for part in (0, 1))
     spent = f"{up // 1000} s up, {down // 1000} s down"
@@ -67,7 +67,7 @@ def delete(_node: Node, root: Root, monitor_id: str) -> None:
 
 
 def _names(root: Root) -> dict[str, str]:
-    """By id, of those whose name is theirs alone."""
+    """Names by id, of the monitors whose name is theirs alone."""
     names = {monitor.id: monitor.name for monitor in monitors_of(root).values()}
     called = Counter(names.values())
     return {monitor_id: name for monitor_id, name in names.items() if called[name] == 1}

@@ -31,7 +31,7 @@ def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[
 
 
 def with_causes(root: Root, rows: list[IncidentRecord], now: float) -> list[IncidentRecord]:
-    """With what each open one comes from, by the graph: the failed target above it, or null."""
+    """Each open incident gets its cause by the graph: the failed target above it, or null."""
     causes_of = node_of(root).registry.queryUtility(IRootCauses)
     names = {row.monitor_name for row in rows if _may_have_cause(row)}
     causes = causes_of(root, names, now) if causes_of is not None and names else {}

@@ -54,7 +54,7 @@ class StatusNow:
         return self._texts.get(key)
 
     def render(self, key: Hashable, render: Render) -> KeptText:
-        """In the lane of long reads, one at a time."""
+        """Runs in the lane of long reads, one at a time."""
         known = self._texts.get(key)
         if known is not None:
             return known

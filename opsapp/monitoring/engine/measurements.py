@@ -66,7 +66,7 @@ class Measuring:
         return max(now - self._listened_s(), *(at for at in told if at <= now))  # later: of a clock that was ahead
 
     def _listened_s(self) -> float:
-        """For how long calls and reports could reach us."""
+        """How long calls and reports could reach us, in seconds."""
         return self.node.clock.monotonic() - self._listens_since
 
     def _last_call(self, entry: Entry) -> Outcome | None:

@@ -45,7 +45,8 @@ def measured(outcome: Outcome) -> Measured:
 
 
 def observe(node: Node, entry: Entry, outcome: Outcome, now: float) -> None:
-    """On the hub: into the history and the live view. It may wait for the store, where a metric is new."""
+    """Called on the hub: the outcome goes into the history and the live view. It may wait for the store, where a metric
+    is new."""
     values, units = measured(outcome)
     if not values:
         return

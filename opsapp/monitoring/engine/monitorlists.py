@@ -86,7 +86,7 @@ def _in_order(node: Node, root: Root, entries: list[Entry], sort: str, now: floa
 
 
 def _measured_first(figures: list[tuple[float | None, Entry]], *, high_first: bool) -> list[Entry]:
-    """By the figure; those without one stand last, whichever way round."""
+    """Sorted by the figure. Those without one come last, in either order."""
     known = [(figure, entry) for figure, entry in figures if figure is not None]
     known.sort(key=itemgetter(0), reverse=high_first)
     return [entry for _, entry in known] + [entry for figure, entry in figures if figure is None]

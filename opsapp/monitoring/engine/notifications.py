@@ -25,7 +25,7 @@ def closed(root: Root, monitor: Monitor, incident: Incident, why: str, now: floa
 
 
 def _say(root: Root, monitor: Monitor, incident: Incident, kind: str, title: str, text: str, now: float) -> None:
-    """As severe as the beginning, so that the end reaches whoever was told of that."""
+    """The end is as severe as the beginning, so that it reaches whoever was told of the beginning."""
     tell(
         root,
         now,

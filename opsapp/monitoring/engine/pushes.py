@@ -61,7 +61,7 @@ def ended(code: int | None, took: float | None, said: str = "") -> Outcome:
 
 
 def called(node: Node, monitor_id: str, outcome: Outcome) -> None:
-    """On the hub (or in a thread, where there is none)."""
+    """Runs on the hub (or in a thread, where there is none)."""
     watch = watch_of(node)
     entry = watch.register.entries.get(monitor_id)
     if entry is None or not entry.settings.enabled:

@@ -333,7 +333,7 @@ class Register(Projection[StoredMonitor]):
                 entry.shown_until = -inf
 
     def move(self, by: float) -> None:
-        """On the hub: it never waits for who reads the store."""
+        """Runs on the hub: it never waits for who reads the store."""
         for entry in list(self.entries.values()):
             entry.move(by)
 

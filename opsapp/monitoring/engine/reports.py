@@ -74,7 +74,7 @@ def sla_report(
 def budgets_left(
     node: Node, root: Root, monitor_ids: Iterable[str], slo: float, window_s: float
 ) -> dict[str, float | None]:
-    """By monitor, the share of its error budget that is left over the window, which begins no earlier than the
+    """The share of each monitor's error budget that is left over the window, which begins no earlier than the
     monitor."""
     now, known = now_ms(node), register_of(node).entries
     entries = [known[monitor_id] for monitor_id in monitor_ids if monitor_id in known]
@@ -90,7 +90,7 @@ def budgets_left(
 def budget_pasts(
     node: Node, root: Root, monitor_ids: Iterable[str], since: float, until: float, window_s: float
 ) -> dict[str, BudgetPast]:
-    """By monitor, its error budget at any time between the two, to five minutes, as far as such roll-ups are kept."""
+    """Each monitor's error budget at any time between the two, to five minutes, as far as such roll-ups are kept."""
     reading = node.series.reading(root)
     first, end = int(since * 1000) // HOUR * HOUR, int(until * 1000) + 1
     parts = ((first - int(window_s * 1000) - HOUR, first, HOUR), (first, end, FINE))
@@ -115,7 +115,7 @@ def _by_uptime(
 
 
 def uptime_of(entry: Entry, total: Total | None, start: int, end: int) -> float | None:
-    """As far as this window is known; it begins no earlier than the monitor. Lists ask for thousands."""
+    """The uptime as far as this window is known; it begins no earlier than the monitor. Lists ask for thousands."""
     if total is None or not enough_known(sum(total.spent), _since(entry, start, end), entry.settings.interval * 1000):
         return None
     return percent(total.up, total.down)

@@ -16,7 +16,7 @@ class MonitorScope:
         return monitor_id in monitors_of(root)
 
     def named(self, root: Root, name: str) -> set[str]:
-        """By id or name; from memory."""
+        """Ids of monitors with this id or name. It reads no store."""
         entries = watch_of(node_of(root)).entries(root)
         return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.name)}
 

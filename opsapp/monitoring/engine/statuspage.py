@@ -145,7 +145,7 @@ def _spent(node: Node, root: Root, series: WatchedSeries, start: int, end: int) 
 
 
 def _earlier(root: Root, series: WatchedSeries, end: int) -> UpAndDown:
-    """Of the days that the page shows, those that another program measured."""
+    """Times of those days on the page that another program measured."""
     first, last = _first_day(end) // DAY, end // DAY
     return {day: spent for day, spent in days_before(root, series.monitor_id).items() if first <= day <= last}
 

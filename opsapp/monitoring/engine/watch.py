@@ -59,8 +59,8 @@ class Watch:
     def take(
         self, entry: Entry, outcome: Outcome, began: float, rules: Thresholds | None = None
     ) -> CheckVerdict | None:
-        """On the hub: an outcome is judged, observed, and committed when it changes what is stored. `began`: the check,
-        in monotonic seconds. None: it is older than what was judged already, or the monitor is off."""
+        """Runs on the hub: an outcome is judged, observed, and committed when it changes what is stored. `began`: the
+        check, in monotonic seconds. None: it is older than what was judged already, or the monitor is off."""
         if began < entry.judged_at or not entry.settings.enabled:
             return None
         now, before, revision = self.node.clock.now(), entry.standing, entry.revision

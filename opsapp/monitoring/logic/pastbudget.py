@@ -17,7 +17,7 @@ HOUR = 3_600_000
 
 
 class SpentBucket(NamedTuple):
-    """From `start` on, for `width`: how long each state lasted."""
+    """How long each state lasted, from `start` on for `width`."""
 
     start: int
     width: int
@@ -33,14 +33,14 @@ class BudgetPast:
         self._sums = tuple(accumulate((bucket.spent for bucket in self.buckets), _added, initial=StateTimes()))
 
     def left(self, at: int, slo: float, window_s: float) -> float | None:
-        """As `budgets_left` says it of the present: the window begins on a full hour, and no earlier than the
+        """The same as `budgets_left` says of the present: the window begins on a full hour, and no earlier than the
         monitor."""
         start = int(at - window_s * 1000) // HOUR * HOUR
         spent = StateTimes(*(late - soon for late, soon in zip(self._until(at), self._until(start), strict=True)))
         return budget_left(spent, at - max(start, self.created_at), slo)
 
     def _until(self, at: int) -> StateTimes:
-        """Of the bucket that it lies in, the share that was over by then."""
+        """Of the bucket in which `at` lies, only the share that was over by then counts."""
         place = bisect_right(self.buckets, at, key=attrgetter("start"))
         if not place:
             return StateTimes()

@@ -39,7 +39,7 @@ class MonitorTimes(NamedTuple):
     group: str | None = None  # of the status page
 
     def headings(self, by: str) -> tuple[str, ...]:
-        """Under which it counts."""
+        """The headings under which it counts."""
         return (self.group or UNGROUPED,) if by == "group" else self.tags or (UNTAGGED,)
 
 

@@ -90,7 +90,7 @@ class MonitoringSettings(OutboundSettings):
 
 @dataclass(frozen=True)
 class GeneralSettings:
-    """Of every type."""
+    """Settings of every type."""
 
     expected_status: Annotated[
         int | None,
@@ -160,7 +160,7 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
 
     @cached_property
     def sent_headers(self) -> dict[str, str]:
-        """With what the body is."""
+        """The headers, with the type of the body."""
         is_said = any(name.lower() == "content-type" for name in self.headers)
         if not self.body or not self.content_type or is_said:
             return self.headers
@@ -168,7 +168,7 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
 
     @cached_property
     def for_viewers(self) -> SharedSettings:
-        """With the public part of its addresses, and no headers."""
+        """The settings with only the public part of their addresses, and without headers."""
         return changed(self, public({name: getattr(self, name) for name in WITH_ADDRESSES if hasattr(self, name)}))
 
     @cached_property
@@ -211,7 +211,7 @@ class MonitorSettings(SharedSettings):
         return self.type, self.url, self.command, self.snmp_oid
 
     def stored(self) -> JsonObject:
-        """As the store keeps it, and in the order that documents have."""
+        """The settings as the store keeps them, in the order that documents have."""
         fields = {"url": self.url, **settings_of(self)}
         fields["type"] = fields.pop("type")
         return fields

@@ -63,7 +63,7 @@ def known_percent(spent: StateTimes, window_ms: int) -> float:
 
 
 def shown(value: float | None) -> str:
-    """For people: two decimals, rounded down; a dash without data."""
+    """The figure for people: two decimals, rounded down; a dash without data."""
     if value is None:
         return "–"
     return "100" if value >= 100 else f"{int(value * 100 + 1e-6) / 100:.2f}"

@@ -109,7 +109,8 @@ def _follow(prober: Any, target: ProbeTarget, way: _Way, reply: Reply | None = N
 
 
 def _travel(prober: Any, target: ProbeTarget, way: _Way, reply: Reply | None = None) -> Reply:
-    """From the first request, or from a reply, to the last one. Every hop is resolved and judged anew."""
+    """Follows redirects from the first request, or from a reply, to the last one. Every hop is resolved and judged
+    anew."""
     deadline = way.started + target.timeout
     reply = reply or _fetch(prober, target, way, target.url, deadline)
     most = prober.max_redirects if target.max_redirects is None else target.max_redirects

@@ -62,7 +62,7 @@ class SnmpEngine(NamedTuple):
 
 
 class SnmpNumbers(NamedTuple):
-    """By which an answer is known: drawn for each request."""
+    """An answer is known by these numbers, which are drawn for each request."""
 
     message: int
     request: int

@@ -59,7 +59,8 @@ def wrong(root: Root, sound: JsonObject, channel: Channel | None) -> dict[str, s
 
 
 def wrong_address(given: ChannelAddress, *, needed: bool = False) -> dict[str, str]:
-    """If it is given; Apprise has the last word. A type alone is what an answer shows, and says nothing."""
+    """Problems by field. Apprise has the last word about an address. A type alone is what an answer shows, and changes
+    nothing."""
     if given.address is not None:
         return _wrong_fields(given, given.address)
     if given.url:

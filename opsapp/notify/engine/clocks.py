@@ -18,7 +18,7 @@ def start(node: Node) -> None:
 
 
 def step(node: Node) -> bool:
-    """On every node: each has a clock of its own."""
+    """Runs on every node: each has a clock of its own."""
     untold = node.clock_steps.untold
     while untold:
         node.transact(tell_of, untold[0], node.clock.now())

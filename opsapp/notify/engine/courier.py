@@ -200,7 +200,7 @@ def _remember(taken: AcceptedRecipients) -> None:
 
 
 def in_every_form(secrets: Iterable[str]) -> list[str]:
-    """As they are, and as an address has them."""
+    """Each secret as it is, and as an address has it."""
     return [form for secret in secrets for form in dict.fromkeys((secret, quote(secret, safe=""), quote_plus(secret)))]
 
 

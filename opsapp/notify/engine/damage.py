@@ -20,7 +20,7 @@ def set_up(root: Root) -> None:
 
 
 def step(node: Node) -> bool:
-    """On every node: what one cannot read another may not even have asked for."""
+    """Runs on every node: what one node cannot read another may not even have asked for."""
     damaged = node.projections.damaged()
     if damaged and node.transact(untold, damaged):
         node.transact(tell_of, damaged, node.clock.now())

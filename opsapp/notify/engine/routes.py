@@ -135,8 +135,8 @@ def _look_at(
 
 
 def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: float) -> Mapping[Failure, RootCause]:
-    """For all groups at once: the graph and what has failed are read once. What has only just been gathered is asked
-    for too, so that what it hangs on is measured while it gathers."""
+    """The causes for all groups at once: the graph and what has failed are read once. It also asks for what has only
+    just been gathered, so that what it depends on is measured meanwhile."""
     causes = node.registry.queryUtility(ICauses)
     waiting = [group for group in asked if group is not None and group.due is not None and not group.apart]
     failures = {_failure(group.target, group) for group in waiting if group.target is not None}

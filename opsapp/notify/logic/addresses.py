@@ -65,7 +65,7 @@ def _webhook(given: Given) -> str:
 
 
 def _last_steps(scheme: str, count: int) -> Callable[[Given], str]:
-    """For services whose own address ends in their tokens."""
+    """Used for services whose own address ends in their tokens."""
 
     def write(given: Given) -> str:
         steps = [step for step in urlsplit(given["address"]).path.split("/") if step]

@@ -48,7 +48,7 @@ def with_buttons(parsed: JsonObject, buttons: Buttons) -> JsonObject | None:
 
 
 def is_card(parsed: JsonObject) -> bool:
-    """Of Teams: Apprise makes the card, and `card_actions` go into it."""
+    """Whether this is a card of Teams: Apprise makes it, and `card_actions` go into it."""
     return parsed["schema"] in ("workflow", "workflows") and not parsed.get("template")
 
 
@@ -84,7 +84,7 @@ def _slack_text(text: str, longest: int) -> dict[str, str]:
 
 
 def _fits_telegram(targets: list[str], buttons: Buttons) -> bool:
-    """To one chat; a button that leads to a host without a dot would make it refuse the message."""
+    """Buttons go to one chat only. Telegram refuses a message with a button that leads to a host without a dot."""
     hosts = [urlsplit(answer.url).hostname or "" for answer in buttons.answers]
     return len(targets) == 1 and ":" not in targets[0] and all("." in host for host in hosts)
 

@@ -237,7 +237,7 @@ def postponed(group: MessageGroup, now: float) -> MessageGroup:
 
 
 def told(group: MessageGroup, message_id: str, now: float) -> MessageGroup:
-    """After its message was made."""
+    """The group once its message was made."""
     last = LastTold(group.kind, group.severity, now, message_id, tuple(row.problem for row in group.news))
     return group._replace(due=None, told=last, events=0, titles=(), news=())
 

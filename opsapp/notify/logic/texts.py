@@ -40,7 +40,7 @@ class MessageShown:
 
 @dataclass(frozen=True)
 class MessageContent(MessageShown):
-    """With what nobody is shown there. `sealed`: the confidential form of title and text."""
+    """The message with what is shown to nobody there. `sealed`: the confidential form of title and text."""
 
     titles: tuple[str, ...] = ()
     sealed: str | None = None
@@ -67,7 +67,7 @@ class MessageLinks(NamedTuple):
     answers: tuple[AnswerButton, ...] = ()
 
     def document(self) -> dict[str, str]:
-        """As a webhook has them."""
+        """The links as a webhook has them."""
         return ({"page": self.page} if self.page else {}) | {answer.act: answer.url for answer in self.answers}
 
 

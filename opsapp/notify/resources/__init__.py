@@ -32,7 +32,7 @@ class Notifications(Folder):
 
 
 def reseal(root: Root, anew: Reseal) -> None:
-    """For `opsapp rekey`: channels' URLs, and what messages keep to themselves."""
+    """Called by `opsapp rekey`: channels' URLs, and what messages keep to themselves, are sealed anew."""
     channels.reseal(root, anew)
     confidential.reseal(root, anew)
 

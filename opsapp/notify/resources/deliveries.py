@@ -69,7 +69,7 @@ class Deliveries(Folder):
         return delivery
 
     def put(self, delivery: Delivery, now: float) -> None:
-        """Into the log, behind what is in it already."""
+        """Adds it to the log, behind what is in it already."""
         self[timed_id(now, self._children)] = delivery
         self.index.insert(_front(delivery.channel_id, ANY) + delivery.id)
         self.counts.add(_front(ANY, ANY), _front(delivery.channel_id, ANY))

@@ -38,5 +38,5 @@ def waiting(root: Root) -> bool:
 
 
 def take(root: Root, most: int) -> list[Told]:
-    """In the order of time as far as they were read; they are then the caller's in its transaction."""
+    """The next rows in the order of time, as far as they could be read. The caller's transaction has to use them."""
     return sorted((Told(**row) for row in inbox_of(root).take(most)), key=lambda row: row.at)

@@ -35,7 +35,7 @@ RECORDS = {
 
 
 class Adapter(PostgreSQLAdapter):
-    """With our driver and connections; it says the database's name and no credential."""
+    """The adapter with our driver and connections. Its name is the database's and has no credential in it."""
 
     connmanager: Any
 
@@ -77,7 +77,7 @@ class PostgresStorage(RelStorage):
         return instance
 
     def is_connected(self) -> bool:
-        """As a ZEO client says it: without asking anything that could block."""
+        """The same question as to a ZEO client, answered without asking anything that could block."""
         return self.pulse is None or self.pulse.beats
 
     def lastTransaction(self) -> bytes:

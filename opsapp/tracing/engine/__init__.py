@@ -21,13 +21,13 @@ EVERY_S = 1.0
 
 
 def prepare(node: Node) -> None:
-    """Before anything is served."""
+    """Called before anything is served."""
     collector = node.registry[KEY] = Collector(node)
     node.registry[REQUESTS] = RequestSpans(node, collector)
 
 
 def start(node: Node) -> None:
-    """On the hub, where engines run."""
+    """Runs on the hub, where engines run."""
     spans = OutboxSpans(node, collector_of(node))
     look = QueueLook(node, spans.anything)
     node.supervisor.add("tracing", spans.step, every=EVERY_S, wake=("config",), lease=LEASE, look=look)

@@ -224,7 +224,7 @@ def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float)
 
 
 def _verified(told: HealTold, case: Any, step: SpanPlace, at: float, acted_at: float | None) -> Iterator[TraceSpan]:
-    """From the end of the act to the verdict. After a restart the case knows of its last act."""
+    """The span from the end of the act to the verdict. After a restart the case knows of its last act."""
     heal = None if case is None else case.heal
     if acted_at is None and heal is not None and place_of_step(heal.heal_id) == step:
         acted_at = heal.acted_at

@@ -33,7 +33,7 @@ class RequestSpans:
         return None if settings.endpoint is None else settings
 
     def add(self, span: TraceSpan) -> None:
-        """In any thread."""
+        """Any thread may call this."""
         if len(self._waiting) < MOST:
             self._waiting.append(encoded(span))
         else:

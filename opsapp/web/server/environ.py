@@ -21,7 +21,7 @@ _UNLISTED = frozenset({"content-type", "content-length", "transfer-encoding", "h
 
 
 class LaterBody:
-    """In the place of a body that is read only if the application wants it: `BodyWanted`."""
+    """Stands in the environ for a body that is read only if the application wants it: `BodyWanted`."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -34,7 +34,7 @@ class LaterBody:
 
 
 class UnreadBody:
-    """In the place of a sink's body, which stays on the socket until the view has answered."""
+    """Stands in the environ for a sink's body, which stays on the socket until the view has answered."""
 
     def read(self, _size: int = -1) -> NoReturn:
         raise TooLarge("This request must not have a body.")
@@ -118,8 +118,8 @@ LEFT = object()
 
 
 def unless_left(peer: Peer, missed_after: float, task: Task) -> Any:
-    """In a native thread: do it, or LEFT where it has waited for long and its client has gone. A client that closes its
-    side only counts as gone too, as for other servers."""
+    """Runs in a native thread. LEFT where the request has waited for long and its client has gone. A client that closes
+    its side only counts as gone too, as for other servers."""
     if time.monotonic() - task.begun_at >= missed_after and peer.has_left():
         return LEFT
     return task.call(task.app, task.environ)

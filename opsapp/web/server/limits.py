@@ -45,8 +45,8 @@ class Limits:
         return replace(self, **changed)
 
     def with_config(self, settings: LimitSettings) -> Limits:
-        """By the YAML's `web.limits`, whose keys also say their unit. What has its default there stays, for the ini
-        file may say it."""
+        """These limits with those of the YAML's `web.limits`, whose keys also say their unit. A default there changes
+        nothing, because the ini file may say it."""
         default = asdict(LimitSettings())
         changed = {name: value for name, value in asdict(settings).items() if value != default[name]}
         return self.with_settings({_UNIT.sub("", name): value for name, value in changed.items()})

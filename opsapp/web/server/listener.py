@@ -54,7 +54,7 @@ class Server(Shared, StreamServer):
         self._water = HighWater(self._give_memory_back)
 
     def serve_connection(self, sock: Any, address: tuple) -> None:
-        """In a greenlet of its own."""
+        """Each connection has a greenlet of its own."""
         if len(self.connections) >= self.limits.max_connections and not self._make_room():
             self._turn_away(sock)
             return

@@ -9,7 +9,7 @@ EBB = 0.1
 
 
 class HighWater:
-    """After a wave of connections has ebbed away, memory is given back once."""
+    """It gives memory back once, when most connections of a wave have ended."""
 
     def __init__(self, give_back: Callable[[], None]):
         self._give_back = give_back

@@ -83,8 +83,10 @@ class Lab:
                 self._remove(host)
             self._stop_figures()
         finally:
-            self._sweep()
-            self._lock.close()
+            try:
+                self._sweep()
+            finally:
+                self._lock.close()
 
     # --- how
 
