@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from opsapp.runtime import certificates
-from opsapp.runtime.certificates import AUTHORITY, STORE, ClusterMember
+from opsapp.runtime.certificateplaces import AUTHORITY, STORE
+from opsapp.runtime.certificates import ClusterMember
 
 from .places import Mistaken
 

@@ -17,7 +17,7 @@ from zc.lockfile import LockError, LockFile
 
 from opsapp.healing.interfaces import HealingSettings, trace
 from opsapp.lib.problems import Problem
-from opsapp.runtime import backup, certificates, embedded, findings, inspection, seals, tls, upgrades
+from opsapp.runtime import backup, certificateplaces, certificates, embedded, findings, inspection, seals, tls, upgrades
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.findings import FAIL, OK, WARN, Finding, IFinder
 from opsapp.runtime.settings import Settings, store_settings
@@ -82,7 +82,7 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    directory, now = certificates.directory_of(settings), certificates.now()
+    directory, now = certificateplaces.directory_of(settings), certificates.now()
     if directory is None:
         return
     yield from certificates.findings(directory, now)

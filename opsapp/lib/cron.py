@@ -12,8 +12,6 @@ import re
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
-from croniter import CroniterBadDateError, CroniterError, croniter
-
 ALIASES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -44,6 +42,8 @@ def parse(expression: str) -> str:
         words = set(re.findall(r"[a-z]+", field))
         if not _FIELD.fullmatch(field) or words - _NAMES:
             raise BadSchedule(f"{field!a} is no cron field")
+    from croniter import CroniterBadDateError, CroniterError
+
     text = " ".join(fields)
     try:
         _after(text, datetime(2024, 1, 1))
@@ -82,6 +82,8 @@ def moment(wall: datetime, zone: str) -> float:
 
 def _after(text: str, wall: datetime) -> datetime:
     """The next date-time without a zone that matches."""
+    from croniter import croniter  # 1.3 MB, for whoever has a schedule
+
     return croniter(text, wall, max_years_between_matches=YEARS_AHEAD).get_next(datetime)
 
 

@@ -17,6 +17,15 @@ class IScopeKind(Interface):
     def standing(root, ids):
         """(how many, names of those down); `ids` None: all. From memory."""
 
+    def catch_up(root):
+        """Reads what has changed, so that what follows is of this transaction or newer."""
+
+    def tagged(node):
+        """(id, tags) of all; from memory, as they were read last."""
+
+    def tags_of(node, id):
+        """None where none is known; from memory."""
+
     def names(root):
         """(id, names) of all, as of this transaction or newer; the first name stands in code."""
 

@@ -15,7 +15,7 @@ from opsapp.web.listpages import page_of
 from opsapp.wire.records import changed, extended, made
 
 from . import schemas
-from .engine import healing_windows, windows
+from .engine import healing_windows, reach, windows
 from .records import CalendarEntry, HealingWindowRecord, PreviewOfWindow, WindowCoverage, WindowDone, WindowRecord
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
 
@@ -23,69 +23,88 @@ DAY_S = 86400
 
 
 def answer(request: Request, window: Window, status: str) -> WindowDone:
-    return extended(WindowDone, window.shown(request.node.clock.now(), zone_of(request.root)), status=status)
+    return extended(WindowDone, seen_of(request, window), status=status)
 
 
 def unknown(context: Any, request: Request, sound: Any) -> dict[str, str]:
     """What is wrong with the scope that is given, but for what it covered already."""
     before = context.record.scope if isinstance(context, Window) else ()
+    if request.sight is not None and ("scope" in sound or not before):
+        return reach.wrong_scope(request.root, request.sight, sound.get("scope", ()), before)
     return windows.unknown_in(request.root, sound.get("scope", ()), before)
 
 
-@api.get(Windows, query=schemas.WindowQuery, returns=[WindowRecord])
+def seen_of(request: Request, window: Window) -> WindowRecord:
+    """As it stands, with what is seen of its scope."""
+    row = window.shown(request.node.clock.now(), zone_of(request.root))
+    return next(iter(reach.narrowed([row], request.root, request.sight)))
+
+
+@api.get(Windows, query=schemas.WindowQuery, returns=[WindowRecord], teams="filtered")
 def listing(context: Windows, request: Request) -> Any:
-    """All windows, oldest first; `active` true or false chooses."""
+    """All windows, oldest first; `active` true or false chooses. Who is in a team gets those that cover something that
+    it sees, and of their scope this alone."""
     wanted = made(schemas.WindowQuery, request.valid_query).active
     now, zone = request.node.clock.now(), zone_of(request.root)
     windows, damaged = context.parted_family(Window)
-    rows = [window.shown(now, zone) for window in windows]
+    rows = reach.narrowed([window.shown(now, zone) for window in windows], request.root, request.sight)
     rows += [
         WindowRecord(lost.name or NAMELESS, "", "", enabled=False, id=lost.id, unreadable=lost.reason)
         for lost in damaged
-        if lost.id
+        if lost.id and request.sight is None
     ]
     return page_of(request, [row for row in rows if wanted is None or row.active == wanted])
 
 
-@api.create(Windows, body=WindowRecord, also=unknown, returns=WindowDone, audit="window.create")
+@api.create(Windows, body=WindowRecord, also=unknown, returns=WindowDone, audit="window.create", teams="filtered")
 def create(context: Windows, request: Request) -> Any:
-    """A new maintenance window."""
+    """A new maintenance window. Who is in a team names what it covers: what the team may act on."""
     window = windows.create(request.root, made(WindowRecord, request.valid_body), request.caller.name)
     request.audit("window.create", window.__name__, after=window.fields)
     return answer(request, window, "created")
 
 
-@api.get(Windows, "calendar", query=SpanQuery, returns=[CalendarEntry])
+@api.get(Windows, "calendar", query=SpanQuery, returns=[CalendarEntry], teams="filtered")
 def calendar(context: Windows, request: Request) -> Any:
     """Every time that a window is on between `since` and `until` (left out: the 31 days from now), by start. At most
     62 days; of one window the first 100 times."""
     query, now = made(SpanQuery, request.valid_query), request.node.clock.now()
     since = now if query.since is None else query.since
     until = since + 31 * DAY_S if query.until is None else query.until
-    return page_of(request, windows.calendar(request.root, since, min(until, since + 62 * DAY_S)))
+    entries = windows.calendar(request.root, since, min(until, since + 62 * DAY_S))
+    return page_of(request, reach.narrowed(entries, request.root, request.sight))
 
 
-@api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=PreviewOfWindow, audit=False)
+@api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=PreviewOfWindow, audit=False, teams="filtered")
 def preview(context: Windows, request: Request) -> Any:
     """When such a window would be on next, the first five times, and what it would cover. Nothing is stored."""
     record = made(WindowRecord, request.valid_body)
     return PreviewOfWindow(windows.preview(request.root, record), windows.coverage(request.root, record.scope or None))
 
 
-@api.get(Windows, "coverage", query=schemas.CoverageQuery, returns=WindowCoverage)
+@api.get(Windows, "coverage", query=schemas.CoverageQuery, returns=WindowCoverage, teams="filtered")
 def coverage(context: Windows, request: Request) -> Any:
     """How many monitors and hosts a window with this `scope` covers (ids or names; left out: everything), and how many
-    of them are down now."""
-    return windows.coverage(request.root, made(schemas.CoverageQuery, request.valid_query).scope)
+    of them are down now. Who is in a team gets figures of what it sees."""
+    seen = None if request.sight is None else reach.reached(request.root, request.sight).seen
+    return windows.coverage(request.root, made(schemas.CoverageQuery, request.valid_query).scope, seen)
 
 
-@api.get(Window, returns=WindowRecord)
+@api.get(Window, returns=WindowRecord, teams="see")
 def show(context: Window, request: Request) -> Any:
     """One window."""
-    return context.shown(request.node.clock.now(), zone_of(request.root))
+    return seen_of(request, context)
 
 
-@api.update(Window, body=WindowRecord, also=unknown, read_only=WindowDone, returns=WindowDone, audit="window.update")
+@api.update(
+    Window,
+    body=WindowRecord,
+    also=unknown,
+    read_only=WindowDone,
+    returns=WindowDone,
+    audit="window.update",
+    teams="act",
+)
 def update(context: Window, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
     before = context.fields
@@ -94,7 +113,7 @@ def update(context: Window, request: Request) -> Any:
     return answer(request, context, "updated")
 
 
-@api.delete(Window, returns=schemas.WindowEnded, audit="window.delete", undoes=True)
+@api.delete(Window, returns=schemas.WindowEnded, audit="window.delete", undoes=True, teams="act")
 def delete(context: Window, request: Request) -> Any:
     """The window is gone."""
     request.audit("window.delete", context.__name__, before=context.fields)
@@ -103,7 +122,7 @@ def delete(context: Window, request: Request) -> Any:
     return schemas.WindowEnded("deleted")
 
 
-@api.act(Window, "activate", returns=WindowDone, audit="window.activate")
+@api.act(Window, "activate", returns=WindowDone, audit="window.activate", teams="act")
 def activate(context: Window, request: Request) -> Any:
     """On at once, for the window's own length."""
     windows.activate(request.root, context)
@@ -111,7 +130,7 @@ def activate(context: Window, request: Request) -> Any:
     return answer(request, context, "activated")
 
 
-@api.act(Window, "deactivate", returns=WindowDone, audit="window.deactivate")
+@api.act(Window, "deactivate", returns=WindowDone, audit="window.deactivate", teams="act")
 def deactivate(context: Window, request: Request) -> Any:
     """Over at once. A recurring window comes again at its next time."""
     windows.deactivate(request.root, context)

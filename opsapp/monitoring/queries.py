@@ -58,6 +58,8 @@ class IncidentQuery(PageQuery):
     severity: Literal["critical", "error", "warning", "info"] | None = None
     kind: Literal["monitor", "event", "by_hand"] | None = None
     tag: Tag | None = None
+    before: Id | None = None
+    together: bool = False
 
     @property
     def chooses(self) -> bool:

@@ -23,7 +23,7 @@ from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.runtime.sealedfields import SealedFields
-from opsapp.tree.counted import LAST, StoredCounts, newest
+from opsapp.tree.counted import LAST, StoredCounts, descending, just_before, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace, SystemPlace
 from opsapp.tree.root import Root
@@ -296,6 +296,17 @@ class Incidents(Folder):
             ]
             return ids[query.offset : query.offset + query.limit], len(ids)
         return self._newest(query.status, query.monitor_id, query.limit, query.offset)
+
+    def newest_first(self, query: IncidentQuery) -> Iterator[str]:
+        """Ids of those in this state, of this monitor and before that one; none is read."""
+        listed = self._children if query.monitor_id is None else self.by_monitor.get(query.monitor_id, OOTreeSet())
+        last = LAST if query.before is None else just_before(query.before)
+        of_all = query.status != "open"
+        ids = descending(listed, "", last, 0) if of_all else reversed(list(self.open.keys(None, last)))
+        for incident_id in ids:
+            is_open = incident_id in self.open
+            if incident_id in listed and query.status in ("all", "open" if is_open else "resolved"):
+                yield incident_id
 
     def _newest(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[str], int]:
         listed = self._children if monitor_id is None else self.by_monitor.get(monitor_id, OOTreeSet())

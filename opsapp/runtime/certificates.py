@@ -11,7 +11,6 @@ import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -20,11 +19,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from opsapp.lib.problems import Conflict
 
+from .certificateplaces import AUTHORITY, CA, CERT, KEY, STORE
 from .findings import FAIL, OK, WARN, Finding
-from .settings import Settings
 
-AUTHORITY, STORE = "ca", "store"
-CA, CERT, KEY = "ca.pem", "cert.pem", "key.pem"
 AUTHORITY_DAYS = 3650
 MEMBER_DAYS = 730
 WARN_DAYS = 30
@@ -83,15 +80,6 @@ def read(path: Path) -> x509.Certificate:
 
 def ends(certificate: x509.Certificate) -> datetime:
     return certificate.not_valid_after_utc
-
-
-def directory_of(settings: Settings) -> Path | None:
-    """This node's certificates: `opsapp.tls`, or as the store's address says."""
-    tls_directory = settings.get("opsapp.tls")
-    if not tls_directory:
-        for name in ("zodbconn.uri", "zodbconn.uri.history"):
-            tls_directory = tls_directory or parse_qs(urlsplit(settings.get(name, "")).query).get("tls", [""])[0]
-    return Path(tls_directory) if tls_directory else None
 
 
 def finding(path: Path, now: datetime) -> Finding:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from ZEO.ClientStorage import ClientStorage
 from zodburi.resolvers import ClientStorageURIResolver
 
-from .certificates import CA, CERT, KEY
+from .certificateplaces import CA, CERT, KEY
 
 PORT = 9991  # zodburi's
 ASK_S = 5.0

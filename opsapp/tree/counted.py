@@ -55,11 +55,11 @@ def _backward(tree: Any, low: Any, high: Any) -> Iterator[Any]:
     key = None if first is None else tree.maxKey(high)
     while key is not None:
         yield key
-        key = None if key == first else tree.maxKey(_before(key))
+        key = None if key == first else tree.maxKey(just_before(key))
 
 
-def _before(key: Any) -> Any:
+def just_before(key: Any) -> Any:
     """Greater than all keys before this one, and less than it."""
     if isinstance(key, tuple):
-        return *key[:-1], _before(key[-1])
+        return *key[:-1], just_before(key[-1])
     return f"{key[:-1]}{chr(ord(key[-1]) - 1)}{LAST}"

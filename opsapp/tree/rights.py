@@ -28,6 +28,25 @@ class Sight(NamedTuple):
         return not self.see.isdisjoint(tags)
 
 
+class TagsOfMany(NamedTuple):
+    """The tags of each thing that something is about. Who sees one of these sees it, or, if `whole`, who sees all; who
+    acts on it or changes it does so to all of them."""
+
+    parts: tuple[Collection[str], ...]
+    whole: bool = False
+
+
+ReachTags = Collection[str] | TagsOfMany
+
+
+def reaches(sight: Sight, right: Right, about: ReachTags) -> bool:
+    """What is about nothing is reached by nobody's."""
+    if not isinstance(about, TagsOfMany):
+        return sight.may(right, about)
+    of_all = about.whole or right != "see"
+    return bool(about.parts) and (all if of_all else any)(sight.may(right, tags) for tags in about.parts)
+
+
 def sight_of(grants: Iterable[Mapping[Right, Collection[str]]]) -> Sight:
     """The rights of several teams together."""
     tags: dict[Right, set[str]] = {right: set() for right in RIGHTS}

@@ -13,10 +13,11 @@ from opsapp.automations.records import DeclaredInput
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
+from opsapp.web.refusals import NEXT
 from opsapp.wire.records import made
 
 from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
-from .reader import AnswerOf, Answers, Reader, dig, merged, query_with
+from .reader import BEFORE, AnswerOf, Answers, Reader, dig, merged, query_with
 
 ROWS = 50
 GENERIC = Page("", "", ()).template
@@ -286,6 +287,10 @@ def _shown(
     total = int(count) if count else None
     before = query_with(query, offset=max(0, offset - ROWS)) if offset else None
     after = query_with(query, offset=offset + ROWS) if part.paged and total and offset + ROWS < total else None
+    if part.steady:
+        following = response.headers.get(NEXT)
+        before = query_with(query) if query.get(BEFORE) else None
+        after = query_with(query, before=following) if following else None
     return Shown(part, part.name or str(number), value, rows, total, offset, before, after, (), given)
 
 
@@ -304,4 +309,6 @@ def _offset(query: dict[str, str]) -> int:
 
 
 def _query(part: Part, given: dict[str, str], query: dict[str, str]) -> str:
+    if part.steady:
+        return urlencode({**given, "limit": ROWS} | ({BEFORE: query[BEFORE]} if query.get(BEFORE) else {}))
     return urlencode({**given, "limit": ROWS, "offset": _offset(query)} if part.paged else given)

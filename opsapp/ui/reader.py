@@ -95,7 +95,9 @@ def merged(*shapes: Shape) -> Shape:
     return shape
 
 
-PASSING = ("said", "failed", "undo", "pick", "offset")  # of an address: what is said once, or depends on the rest
+BEFORE = "before"
+# Of an address: what is said once, or depends on the rest.
+PASSING = ("said", "failed", "undo", "pick", "offset", BEFORE)
 
 
 def query_with(query: Mapping[str, str], **changes: object) -> str:

@@ -10,11 +10,10 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import GaugeMetricFamily
 from pyramid.config import Configurator
 from pyramid.request import Request
 
+from opsapp.runtime.families import gauge
 from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import SharedRead
 from opsapp.tree.root import Root
@@ -48,18 +47,20 @@ def text(node: Node) -> str:
 
 
 def _made(node: Node) -> str:
+    from prometheus_client import CollectorRegistry, generate_latest
+
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(node))
     return generate_latest(registry).decode()
 
 
 def of_the_node(node: Node) -> Iterable[Any]:
-    about = GaugeMetricFamily("opsapp_info", "The version that runs.", labels=["version", "node"])
+    about = gauge("opsapp_info", "The version that runs.", labels=["version", "node"])
     about.add_metric([VERSION, node.name], 1)
     yield about
-    yield GaugeMetricFamily("opsapp_uptime_seconds", "Since the start.", node.clock.now() - node.started_at)
-    late = GaugeMetricFamily("opsapp_worker_late_seconds", "How late a worker's step is.", labels=["worker"])
-    errors = GaugeMetricFamily("opsapp_worker_errors", "Steps that failed since the start.", labels=["worker"])
+    yield gauge("opsapp_uptime_seconds", "Since the start.", node.clock.now() - node.started_at)
+    late = gauge("opsapp_worker_late_seconds", "How late a worker's step is.", labels=["worker"])
+    errors = gauge("opsapp_worker_errors", "Steps that failed since the start.", labels=["worker"])
     for worker in node.supervisor.status():
         if worker.late_s is not None:
             late.add_metric([worker.name], worker.late_s)

@@ -140,6 +140,7 @@ def _responses(endpoint: Endpoint, components: Components) -> dict[str, object]:
     names = ["ETag"] if endpoint.is_tagged else []
     names += [refusals.UNDO] if endpoint.options.get("undoes") else []
     names += ["X-Total-Count"] if isinstance(endpoint.returns, list) else []
+    names += [refusals.NEXT] if _goes_on(endpoint) else []
     if names:
         well["headers"] = refusals.headers(*names)
     if isinstance(endpoint.returns, str):
@@ -180,6 +181,12 @@ def _path_parameters(path: str) -> list[dict[str, object]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{([a-z_]+)}", path)
     ]
+
+
+def _goes_on(endpoint: Endpoint) -> bool:
+    """Its pages go on before a row."""
+    query = endpoint.options.get("query")
+    return query is not None and any(child.name == "before" for child in query().children)
 
 
 def _query_parameters(query: Any, components: Components) -> list[dict[str, object]]:

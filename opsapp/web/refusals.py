@@ -13,6 +13,7 @@ from .sse import CONTENT_TYPE
 NAMES = {status: cls.__name__ for cls, status in STATUS.items()} | {500: "InternalError"}
 SAME = "NotModified"
 UNDO = "X-Undo"
+NEXT = "X-Next"
 BEFORE = "Refused"  # what is said before it is known which operation is meant
 WITH_HEADERS = {401: "WWW-Authenticate", 416: "Content-Range", 429: "Retry-After", 503: "Retry-After"}
 HEADERS = {
@@ -21,6 +22,7 @@ HEADERS = {
     "Location": ("Where it leads.", {"type": "string"}),
     "Retry-After": ("Seconds until it is worth asking again.", {"type": "integer", "minimum": 1}),
     "WWW-Authenticate": ("The kind of credential that is wanted.", {"const": "Bearer"}),
+    NEXT: ("The `before` of the next page. None: there is nothing after this one.", {"type": "string"}),
     UNDO: ("For a minute `POST /api/deleted/{deletion_id}/undo` with this id puts it back.", {"type": "string"}),
     "X-Total-Count": ("How many there are without limit and offset.", {"type": "integer", "minimum": 0}),
 }

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, SummaryMetricFamily
 from pyramid.config import Configurator
 from pyramid.request import Request
 from pyramid.viewderivers import INGRESS
 
+from opsapp.runtime.families import counter, summary
 from opsapp.runtime.node import Node
 
 from .asked import ROUTE
@@ -37,14 +37,14 @@ class RequestCounts:
 def figures(node: Node) -> Iterable[Any]:
     counts: RequestCounts = node.registry[KEY]
     told = "Requests answered since the start, by the pattern of their path."
-    requests = CounterMetricFamily("opsapp_http_requests", told, labels=["route", "method", "status"])
+    requests = counter("opsapp_http_requests", told, labels=["route", "method", "status"])
     answered: Counter[tuple[str, str]] = Counter()
     for (route, method, status), count in sorted(counts.answered.copy().items()):
         requests.add_metric([route, method, str(status)], count)
         answered[route, method] += count
     yield requests
     told = "From a request's first byte until its answer began."
-    took = SummaryMetricFamily("opsapp_http_request_duration_seconds", told, labels=["route", "method"])
+    took = summary("opsapp_http_request_duration_seconds", told, labels=["route", "method"])
     seconds = counts.seconds.copy()
     for (route, method), count in answered.items():
         took.add_metric([route, method], count, seconds[route, method])

@@ -14,7 +14,7 @@ from pyramid.request import Request
 from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 
-from opsapp.runtime import certificates, deletions, events, fence, leases, nodes, sealedstore
+from opsapp.runtime import certificateplaces, deletions, events, fence, leases, nodes, sealedstore
 from opsapp.runtime.internals import opened_databases
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
@@ -145,7 +145,7 @@ def build_node(config: Configurator) -> Node:
         exclusive=not asbool(settings.get("opsapp.shared_store", "false")),
     )
     node.nodes.address = settings.get("opsapp.address", "").rstrip("/")
-    node.tls = certificates.directory_of(settings)
+    node.tls = certificateplaces.directory_of(settings)
     node.evolve_steps = config.registry.opsapp_evolve_steps
     return node
 

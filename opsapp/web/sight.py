@@ -12,7 +12,7 @@ feature.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyramid.config import Configurator
@@ -23,7 +23,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node
-from opsapp.tree.rights import RIGHTS, Right, Sight
+from opsapp.tree.rights import RIGHTS, ReachTags, Right, Sight, reaches
 
 from .answers import Answer
 from .identity import Identity
@@ -34,8 +34,8 @@ EVENT_STREAM = "text/event-stream"
 
 View = Callable[[Any, Request], Any]
 SightReader = Callable[[Any, Identity], Sight | None]
-Reach = Callable[[Any], Collection[str]]
-EventReach = Callable[[Node, Event], Collection[str]]
+Reach = Callable[[Any], ReachTags]
+EventReach = Callable[[Node, Event], ReachTags]
 
 
 def sight(request: Request) -> Sight | None:
@@ -45,11 +45,10 @@ def sight(request: Request) -> Sight | None:
 
 
 def may(request: Request, place: Any, right: Right) -> bool:
-    limits: Sight = request.sight
-    return limits.may(right, tags_of(request.registry, place) or ())
+    return reaches(request.sight, right, tags_of(request.registry, place) or ())
 
 
-def tags_of(registry: Any, place: Any) -> Collection[str] | None:
+def tags_of(registry: Any, place: Any) -> ReachTags | None:
     """The tags of the nearest thing above that has any, itself included; None where nothing there carries tags."""
     reaches: dict[type, Reach] = registry.opsapp_reaches
     for node in lineage(place):
@@ -71,7 +70,7 @@ def on_context(event: ContextFound) -> None:
     if getattr(request, "caller", None) is None or request.sight is None:
         return
     tags = tags_of(request.registry, request.context)
-    if tags is not None and not request.sight.sees(tags):
+    if tags is not None and not reaches(request.sight, "see", tags):
         raise hidden()
 
 
@@ -128,11 +127,12 @@ def _for_a_while(request: Request) -> Identity:
 def passes(registry: Any, node: Node, sight: Sight, event: Event) -> bool:
     """Whether an event may be told to a limited person; kinds without a reach never are."""
     reach: EventReach | None = registry.opsapp_event_reaches.get(event.kind)
-    return reach is not None and sight.sees(reach(node, event))
+    return reach is not None and reaches(sight, "see", reach(node, event))
 
 
 def add_reach(config: Configurator, kind: type, reach: Reach) -> None:
-    """Directive: `reach(thing)` answers the tags of a thing of this class and of what hangs below it."""
+    """Directive: `reach(thing)` answers the tags of a thing of this class and of what hangs below it; of one that is
+    about several things, the tags of each."""
     config.registry.opsapp_reaches[kind] = reach
 
 

@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import certificates, tls
+from opsapp.runtime import certificateplaces, certificates, tls
 from opsapp.runtime.settings import store_settings
 
 NOW = datetime.now(timezone.utc)
@@ -117,8 +117,8 @@ def test_doctor_tells_what_is_missing_or_open(opsapp, cluster, place):
 
 def test_a_node_knows_its_certificates_from_the_address_of_the_store():
     uris = store_settings({"opsapp.store": "zeos://db.internal:6079?storage=main&tls=/etc/opsapp/tls"})
-    assert str(certificates.directory_of(uris)) == "/etc/opsapp/tls"
-    assert certificates.directory_of({"zodbconn.uri": "zeo://db.internal:6079?storage=main"}) is None
+    assert str(certificateplaces.directory_of(uris)) == "/etc/opsapp/tls"
+    assert certificateplaces.directory_of({"zodbconn.uri": "zeo://db.internal:6079?storage=main"}) is None
     assert uris["opsapp.shared_store"] == "true"
 
 

@@ -53,6 +53,7 @@ class World:
             {"monitor_id": half.down, "any": half.down},
             {"any": half.host},
             {"any": half.incident},
+            {"window_id": half.window, "id": half.window},
         )
         self.before = self.walked().all(*self.own_ids)
         other_half(ward)
@@ -172,7 +173,8 @@ def test_what_is_hers_is_shown(world):
     )
     things = (monitor, host, f"/api/monitoring/incidents/{half.incident}/war-room", f"{monitor}/uptime")
     pages = ("/monitors", f"/monitors/{half.up}", f"/monitors/{half.up}/edit", "/agents", f"/agents/{half.host}")
-    more = ("/incidents", f"/incidents/{half.incident}", "/settings", "/find?q=frost", "/find?q=zulu")
+    windows = ("/api/maintenance", "/api/maintenance/calendar", "/maintenance", f"/maintenance/{half.window}")
+    more = (*windows, "/incidents", f"/incidents/{half.incident}", "/settings", "/find?q=frost", "/find?q=zulu")
     for path in (*lists, *things, *pages, *more):
         assert path in shown, path
 
@@ -286,7 +288,7 @@ def test_no_event_tells_of_it(world):
     heard = [event for event in public if passes(service.app.registry, service.node, sight, event)]
     assert 0 < len(heard) < len(public)
     assert leaks(world, {str(number): str(event.data) for number, event in enumerate(heard)}) == {}
-    assert {event.kind for event in heard} <= {"monitor", "incident", "agent"}
+    assert {event.kind for event in heard} <= {"monitor", "incident", "agent", "maintenance"}
 
 
 def sight_of(world):

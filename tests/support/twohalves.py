@@ -26,6 +26,9 @@ SEARCHED = ("zulu", "Shop", "box-1", OTHER_TAG, "memory", "frost")
 HELD = re.compile(r"{(\w+)}")
 
 
+WINDOW = {"name": "Northern works", "start": "2055-01-15T00:00:00", "end": "2055-01-16T00:00:00"}
+
+
 class Half(NamedTuple):
     """What the team sees."""
 
@@ -33,6 +36,7 @@ class Half(NamedTuple):
     down: str
     host: str
     incident: str
+    window: str
 
 
 def own_half(ward: Any, lookout: Lookout) -> Half:
@@ -50,12 +54,15 @@ def own_half(ward: Any, lookout: Lookout) -> Half:
     service.otto.post_json(f"{path}/commands", {"type": "shell", "params": {"command": "true"}})
     serieswork.flush(service.node)
     incident = service.ada.get(f"/api/monitoring/incidents?monitor_id={down}").json[0]["id"]
-    return Half(up, down, agent["agent_id"], incident)
+    window = service.otto.post_json("/api/maintenance", WINDOW | {"scope": [down, agent["agent_id"]]}).json["id"]
+    service.otto.post_json("/api/maintenance", WINDOW | {"name": "All of it", "recurring": "0 3 * * 0"})
+    return Half(up, down, agent["agent_id"], incident, window)
 
 
 def other_half(ward: Any) -> None:
     estate.fill(ward)
     service = ward.service
+    of_everything_to_its_own(service)
     for kind, body in (
         ("monitoring/endpoints", {"name": "zulu-shop", "type": "http", "url": "http://zulu.example/"}),
         ("agents", {"label": "zulu-host"}),
@@ -63,6 +70,15 @@ def other_half(ward: Any) -> None:
         service.ada.post_json(f"/api/{kind}", body | {"tags": [OTHER_TAG]})
     lost = service.ada.post_json("/api/monitoring/endpoints", {"name": "zulu-lost", "type": "push"}).json["id"]
     service.ada.delete(f"/api/monitoring/endpoints/{lost}")  # can be put back: it is told of for a minute
+
+
+def of_everything_to_its_own(service: Any) -> None:
+    """What `estate.fill` makes for all, everybody in a team would see: there is one in the first half already. It
+    covers this half alone from now on."""
+    own = [row["id"] for row in service.ada.get("/api/monitoring/endpoints").json if "public" in row["tags"]]
+    windows = [row for row in service.ada.get("/api/maintenance").json if row["name"] == "Patch day"]
+    for path in (f"/api/maintenance/{row['id']}" for row in windows):
+        service.ada.put_json(path, {"scope": own})
 
 
 def member(service: Any, name: str = "lena", role: str = "operator", **rights: list[str]) -> Any:

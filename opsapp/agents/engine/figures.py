@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
 from opsapp.agents.logic import STATUSES
+from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.node import Node
 
 from .directory import directory_of
@@ -19,7 +18,7 @@ from .sessions import sessions_of
 
 
 def figures(node: Node) -> Iterable[Any]:
-    agents = GaugeMetricFamily("opsapp_agents", "Agents by status, as this node sees them.", labels=["status"])
+    agents = gauge("opsapp_agents", "Agents by status, as this node sees them.", labels=["status"])
     statuses = AgentStatuses(node)
     by_status = Counter(statuses.of(facts).status for facts in directory_of(node).all_known())
     for name in STATUSES:
@@ -27,17 +26,17 @@ def figures(node: Node) -> Iterable[Any]:
     yield agents
     sessions = sessions_of(node)
     live = list(sessions.live.values())
-    yield GaugeMetricFamily("opsapp_agent_sessions", "Sessions that are open on this node.", len(live))
+    yield gauge("opsapp_agent_sessions", "Sessions that are open on this node.", len(live))
     streams = sum(session.streams.count for session in live)
-    yield GaugeMetricFamily("opsapp_agent_streams", "Files, logs and metrics under way in them.", streams)
+    yield gauge("opsapp_agent_streams", "Files, logs and metrics under way in them.", streams)
     memory = memory_of(node)
-    reports = CounterMetricFamily("opsapp_agent_reports", "Reports taken since the start.", labels=["kind"])
+    reports = counter("opsapp_agent_reports", "Reports taken since the start.", labels=["kind"])
     for kind, count in sorted(memory.taken.items()):
         reports.add_metric([kind], count)
     yield reports
-    yield CounterMetricFamily("opsapp_agent_commands_sent", "Commands handed to sessions here.", value=sessions.sent)
-    yield CounterMetricFamily("opsapp_agent_sessions_refused", "Clones and bad keys.", value=sessions.refused)
-    failed = GaugeMetricFamily("opsapp_node_untold", "Failures in a row to tell a node what is heard.", labels=["node"])
+    yield counter("opsapp_agent_commands_sent", "Commands handed to sessions here.", value=sessions.sent)
+    yield counter("opsapp_agent_sessions_refused", "Clones and bad keys.", value=sessions.refused)
+    failed = gauge("opsapp_node_untold", "Failures in a row to tell a node what is heard.", labels=["node"])
     for name, count in relay_of(node).failures():
         failed.add_metric([name], count)
     yield failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from opsapp.agents.resources import Agent, agents_of
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .directory import AgentFacts, directory_of
@@ -27,6 +27,16 @@ class AgentScope:
         statuses = AgentStatuses(node)
         heard = [facts for facts in agents if facts.status != "pending"]
         return len(agents), [host_name(facts) for facts in heard if not statuses.is_online(facts)]
+
+    def catch_up(self, root: Root) -> None:
+        directory_of(node_of(root)).catch_up(root)
+
+    def tagged(self, node: Node) -> Iterator[tuple[str, Collection[str]]]:
+        return ((facts.id, facts.tags) for facts in directory_of(node).all_known())
+
+    def tags_of(self, node: Node, item_id: str) -> Collection[str] | None:
+        facts = directory_of(node).known_facts(item_id)
+        return None if facts is None else facts.tags
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
         directory = directory_of(node_of(root))

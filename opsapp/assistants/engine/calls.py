@@ -7,11 +7,10 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client.core import CounterMetricFamily
-
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.logic.tools import NAMES
 from opsapp.lib.problems import TooMany
+from opsapp.runtime.families import counter
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -63,7 +62,7 @@ def prepare(node: Node) -> None:
 
 def figures(node: Node) -> Iterable[Any]:
     told = "AssistantCalls of tools by assistants since the start."
-    family = CounterMetricFamily("opsapp_assistant_calls", told, labels=["tool", "result"])
+    family = counter("opsapp_assistant_calls", told, labels=["tool", "result"])
     for (tool, result), count in sorted(calls_of(node).answered.copy().items()):
         family.add_metric([tool, result], count)
     yield family

@@ -12,7 +12,6 @@ from math import inf
 from typing import Any
 
 import gevent
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from opsapp.audit.config import ForwardSettings
 from opsapp.audit.interfaces import IPoster
@@ -23,6 +22,7 @@ from opsapp.audit.resources.forwarding import AuditBatch, Backlog
 from opsapp.lib.networks import AddressPolicy, OutboundSettings
 from opsapp.runtime import leases
 from opsapp.runtime.config import Configuration
+from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node, node_of
@@ -140,13 +140,13 @@ def standing(root: Root, now: float, config: Configuration) -> Finding:
 def figures(node: Node) -> Iterable[Any]:
     forwarder: Forwarder | None = node.registry.get(KEY)
     taken, failed = (forwarder.taken, forwarder.failed) if forwarder is not None else (0, 0)
-    yield CounterMetricFamily("opsapp_audit_forwarded", "Audit entries that the receiver has taken.", value=taken)
-    yield CounterMetricFamily("opsapp_audit_forward_failures", "Attempts that it has not taken.", value=failed)
+    yield counter("opsapp_audit_forwarded", "Audit entries that the receiver has taken.", value=taken)
+    yield counter("opsapp_audit_forward_failures", "Attempts that it has not taken.", value=failed)
 
 
 def backlog_figures(root: Root) -> Iterable[Any]:
     node = node_of(root)
     waiting = _backlog(root, node.config)
-    yield GaugeMetricFamily("opsapp_audit_waiting", "Audit entries that wait for their receiver.", waiting.entries)
+    yield gauge("opsapp_audit_waiting", "Audit entries that wait for their receiver.", waiting.entries)
     age = 0.0 if waiting.since is None else max(0.0, node.clock.now() - waiting.since)
-    yield GaugeMetricFamily("opsapp_audit_waiting_seconds", "How long the oldest of them has waited.", age)
+    yield gauge("opsapp_audit_waiting_seconds", "How long the oldest of them has waited.", age)

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
 from opsapp.agents.engine import executor_history, executor_trouble, not_held
 from opsapp.audit.engine import forwarding_trouble
 from opsapp.auth.engine import directory_trouble, provider_trouble
@@ -21,6 +19,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import peers, seals
+from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.node import node_of
 from opsapp.runtime.supervisor import WorkerStatus
 from opsapp.tree.root import Root
@@ -132,28 +131,28 @@ SICK = "unhealthy"  # beside the scopes: so many targets are sick that nothing m
 def figures(root: Root) -> Iterable[Any]:
     healing = healing_of(root)
     rules = sorted(healing.rules.keys())
-    yield GaugeMetricFamily("opsapp_healing_rules_left_out", "Rules without figures here.", max(0, len(rules) - MOST))
+    yield gauge("opsapp_healing_rules_left_out", "Rules without figures here.", max(0, len(rules) - MOST))
     shown = frozenset(rules[:MOST])
     yield from _of_rules(healing, shown)
-    yield GaugeMetricFamily("opsapp_healing_paused", "Whether the kill switch is on.", healing.paused)
+    yield gauge("opsapp_healing_paused", "Whether the kill switch is on.", healing.paused)
     yield from _of_brake(root, healing)
 
 
 def _of_rules(healing: Healing, shown: frozenset[str]) -> Iterator[Any]:
-    cases = GaugeMetricFamily("opsapp_healing_cases", "Open cases.", labels=["rule", "state"])
+    cases = gauge("opsapp_healing_cases", "Open cases.", labels=["rule", "state"])
     open_ones = Counter((case.record.rule_id, case.record.state) for case in healing.book.all_open())
     for (rule_id, state), count in sorted(open_ones.items()):
         if rule_id in shown:
             cases.add_metric([rule_id, state], count)
     yield cases
-    heals = CounterMetricFamily("opsapp_heals", "Entries of the ledger that are final.", labels=["rule", "outcome"])
+    heals = counter("opsapp_heals", "Entries of the ledger that are final.", labels=["rule", "outcome"])
     counts = {(rule_id, outcome): 0 for rule_id in shown for outcome in ACTED} | dict(healing.ledger.outcomes or {})
     for (rule_id, outcome), count in sorted(counts.items()):
         if rule_id in shown:
             heals.add_metric([rule_id, outcome], count)
     yield heals
     told = "Whether the rule's heals help, as its trials have shown: 1 for the verdict that holds."
-    verdicts = GaugeMetricFamily("opsapp_healing_verdict", told, labels=["rule", "verdict"])
+    verdicts = gauge("opsapp_healing_verdict", told, labels=["rule", "verdict"])
     for rule_id, state in healing.trust.items():
         if rule_id in shown:
             verdicts.add_metric([rule_id, state.trust.trials.verdict], 1)
@@ -164,20 +163,20 @@ def _of_brake(root: Root, healing: Healing) -> Iterator[Any]:
     world = world_now(root)
     limits, done = world.settings.brake, _busiest(healing, world)
     told = "Whether the brake is on: for the fleet, for a site, a rule or a target, or as too many are unhealthy."
-    on = GaugeMetricFamily("opsapp_healing_brake", told, labels=["scope"])
+    on = gauge("opsapp_healing_brake", told, labels=["scope"])
     told = "Cases in which a heal has begun within an hour: of the site, the rule, the target that has most."
-    heals = GaugeMetricFamily("opsapp_healing_brake_heals", told, labels=["scope"])
-    limit = GaugeMetricFamily("opsapp_healing_brake_limit", "With so many the brake is on.", labels=["scope"])
+    heals = gauge("opsapp_healing_brake_heals", told, labels=["scope"])
+    limit = gauge("opsapp_healing_brake_limit", "With so many the brake is on.", labels=["scope"])
     for scope in brake.SCOPES:
         most = brake.limit_of(scope, limits)
         on.add_metric([scope], done[scope] >= most)
         heals.add_metric([scope], done[scope])
         limit.add_metric([scope], most)
     load = world.load("", "")
-    yield GaugeMetricFamily("opsapp_healing_targets", "Hosts and monitors.", load.targets)
+    yield gauge("opsapp_healing_targets", "Hosts and monitors.", load.targets)
     if node_of(root).leases.holds(LEASE):
         on.add_metric([SICK], brake.too_sick(load, limits) is not None)
-        yield GaugeMetricFamily("opsapp_healing_targets_unhealthy", "Of these, the unhealthy ones.", load.sick)
+        yield gauge("opsapp_healing_targets_unhealthy", "Of these, the unhealthy ones.", load.sick)
     yield from (on, heals, limit)
 
 

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from prometheus_client.core import CounterMetricFamily
-
 from opsapp.healing.inlet_answers import MOST_NAMED, EventsTaken, RefusedEvent
 from opsapp.healing.logic.eventforms import FIRING, SentEvent, is_older
 from opsapp.healing.resources import healing_of
@@ -20,6 +18,7 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
+from opsapp.runtime.families import counter
 from opsapp.runtime.groupcommit import GroupCommit
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
@@ -262,7 +261,7 @@ def count_after_commit(root: Root, inlet: Inlet, taken: int, refused: int) -> No
 def figures(root: Root) -> Iterable[Any]:
     """Yield the counts of events under the names that inlets have now."""
     told = "Events from elsewhere since the start."
-    events = CounterMetricFamily("opsapp_inlet_events", told, labels=["inlet", "name", "result"])
+    events = counter("opsapp_inlet_events", told, labels=["inlet", "name", "result"])
     counts: Counts = node_of(root).registry[KEY]
     for inlet_id, inlet in healing_of(root).inlets.items():
         for result in RESULTS:

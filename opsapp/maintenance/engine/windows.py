@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -102,13 +102,13 @@ def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
     return tuple(OccurrenceShown(int(span.start), int(span.end)) for span in spans)
 
 
-def coverage(root: Root, wanted: Iterable[str] | None) -> WindowCoverage:
-    """Counts what the named ids or names cover; None stands for everything."""
+def coverage(root: Root, wanted: Iterable[str] | None, seen: Collection[str] | None = None) -> WindowCoverage:
+    """Counts what the named ids or names cover; None stands for everything. `seen`: of these alone."""
     counts: dict[str, tuple[int, int]] = {}
     down: list[str] = []
     for name, kind in node_of(root).registry.getUtilitiesFor(IScopeKind):
         ids = None if wanted is None else {item_id for text in wanted for item_id in kind.named(root, text)}
-        count, names = kind.standing(root, ids)
+        count, names = kind.standing(root, ids if seen is None else seen if ids is None else ids.intersection(seen))
         counts[name], down = (count, len(names)), down + names
     return WindowCoverage(*counts["monitor"], *counts["agent"], tuple(sorted(down)[:NAMED_DOWN]))
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
 from opsapp.monitoring.engine.monitorlists import response_of
 from opsapp.monitoring.engine.watch import watch_of
+from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.node import Node, node_of
 from opsapp.series import folds
 from opsapp.tree.root import Root
@@ -23,7 +22,7 @@ IS_UP = {"up": 1, "degraded": 1, "down": 0}
 
 def figures(node: Node) -> Iterable[Any]:
     watch = watch_of(node)
-    statuses = GaugeMetricFamily("opsapp_monitors", "Monitors by stored status.", labels=["status"])
+    statuses = gauge("opsapp_monitors", "Monitors by stored status.", labels=["status"])
     counts: dict[str, int] = {}
     for entry in list(watch.register.entries.values()):
         counts[entry.standing.status] = counts.get(entry.standing.status, 0) + 1
@@ -31,17 +30,17 @@ def figures(node: Node) -> Iterable[Any]:
         statuses.add_metric([status], count)
     yield statuses
     journal = node.series.journal
-    yield GaugeMetricFamily("opsapp_journal_backlog", "Batches of observations not committed yet.", journal.backlog)
-    yield CounterMetricFamily("opsapp_observations_lost", "Observations that were refused or lost.", value=journal.lost)
+    yield gauge("opsapp_journal_backlog", "Batches of observations not committed yet.", journal.backlog)
+    yield counter("opsapp_observations_lost", "Observations that were refused or lost.", value=journal.lost)
     corrupt = "How often packed data of the series could not be read."
-    yield CounterMetricFamily("opsapp_series_corrupt_chunks", corrupt, value=folds.damage.met)
+    yield counter("opsapp_series_corrupt_chunks", corrupt, value=folds.damage.met)
     if watch.checker is None:
         return
     late = sorted(watch.checker.lateness)
-    yield CounterMetricFamily("opsapp_checks", "Checks made since the start.", value=watch.checker.checks)
-    yield GaugeMetricFamily("opsapp_checks_in_flight", "Checks in progress.", len(watch.checker.running))
+    yield counter("opsapp_checks", "Checks made since the start.", value=watch.checker.checks)
+    yield gauge("opsapp_checks_in_flight", "Checks in progress.", len(watch.checker.running))
     p99 = late[int(len(late) * 0.99)] if late else 0.0
-    yield GaugeMetricFamily(
+    yield gauge(
         "opsapp_check_late_p99_seconds", "From when a check was due to when it began, of the last 10,000 checks.", p99
     )
 
@@ -52,11 +51,11 @@ def of_each(root: Root) -> Iterable[Any]:
     watch.register.catch_up(root)
     watch.states.look(node.clock.now())
     entries = watch.register.ordered()
-    up = GaugeMetricFamily("opsapp_monitor_up", "1: it is up, or degraded; 0: it is down.", labels=labels)
+    up = gauge("opsapp_monitor_up", "1: it is up, or degraded; 0: it is down.", labels=labels)
     told = "1 for the state that it is in."
-    states = GaugeMetricFamily("opsapp_monitor_state", told, labels=[*labels, "state"])
+    states = gauge("opsapp_monitor_state", told, labels=[*labels, "state"])
     told = "How long its last good check took, while it is up."
-    response = GaugeMetricFamily("opsapp_monitor_response_seconds", told, labels=labels)
+    response = gauge("opsapp_monitor_response_seconds", told, labels=labels)
     for entry in entries[:MOST]:
         values, state = [entry.id, entry.name, entry.target.type], entry.shown
         states.add_metric([*values, state], 1)
@@ -67,4 +66,4 @@ def of_each(root: Root) -> Iterable[Any]:
             response.add_metric(values, took / 1000)
     yield from (up, states, response)
     left_out = max(0, len(entries) - MOST)
-    yield GaugeMetricFamily("opsapp_monitors_left_out", "Monitors without lines of their own here.", left_out)
+    yield gauge("opsapp_monitors_left_out", "Monitors without lines of their own here.", left_out)

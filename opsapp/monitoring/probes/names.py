@@ -9,21 +9,13 @@ from __future__ import annotations
 import functools
 import ipaddress
 import os
-import secrets
+from importlib import import_module
+from typing import Any
 
-import dns.exception
-import dns.flags
-import dns.message
-import dns.rcode
-import dns.rdatatype
-import dns.resolver
 import gevent
 import gevent.socket
 from gevent.event import AsyncResult
 
-from opsapp.monitoring.probes.gate import HubGate
-from opsapp.wire.dataclass import dataclass
-from opsapp.wire.dns import exchange
 from opsapp.wire.probes import ProbeFailed
 
 MAX_TTL = 3600.0
@@ -51,19 +43,6 @@ def is_address(host: str) -> bool:
     return True
 
 
-def ask(server: str, port: int, query: dns.message.Message, timeout: float) -> dns.message.Message:
-    """Ask over UDP, and again over TCP when the answer was cut."""
-    gate, late = HubGate(timeout), NameFailed(f"name server {server} did not answer within {timeout:.1f} s")
-    with gevent.Timeout(timeout, late):
-        try:
-            answer = exchange(gate, server, port, query.to_wire())
-        except TimeoutError:
-            raise late from None
-        finally:
-            gate.clear()
-    return dns.message.from_wire(answer, ignore_trailing=True)
-
-
 def read_hosts(path: str) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     try:
@@ -79,21 +58,10 @@ def read_hosts(path: str) -> dict[str, list[str]]:
     return names
 
 
-@dataclass
-class _System:
-    servers: list[str]
-    search: list[str]
-    ndots: int
-    port: int = 53
-
-
-def read_system() -> _System:
-    try:
-        resolver = dns.resolver.Resolver(configure=True)
-    except dns.exception.DNSException:
-        return _System([], [], 1)
-    search = [str(suffix).rstrip(".") for suffix in resolver.search]
-    return _System([str(server) for server in resolver.nameservers], search, resolver.ndots or 1, resolver.port)
+@functools.cache
+def _questions() -> Any:
+    """Loaded in a thread, with the first name that is asked for: 3 MB, and some 50 ms that the hub has no time for."""
+    return gevent.get_hub().threadpool.apply(import_module, (f"{__package__}.namequestions",))
 
 
 class Names:
@@ -164,7 +132,7 @@ class Names:
             addresses, ttl = self._resolve(host)
         except NameFailed as failed:
             pending.set(failed)
-        except (OSError, ValueError, dns.exception.DNSException) as error:
+        except (OSError, ValueError) as error:
             pending.set(NameFailed(f"name {host}: {error}"))
         else:
             self._remember(host, addresses, ttl)
@@ -184,7 +152,7 @@ class Names:
         except OSError:
             stamp = -1.0
         if self._fixed is None and stamp != self._system_stamp:
-            system, self._system_stamp = read_system(), stamp
+            system, self._system_stamp = _questions().read_system(), stamp
             self._servers = [(server, system.port) for server in system.servers]
             self._search, self._ndots = system.search, system.ndots
 
@@ -219,27 +187,15 @@ class Names:
 
     def _attempt(self, name: str, kind: str) -> tuple[list[str], float] | NameFailed:
         """A failure is returned, not raised: gevent prints what a greenlet raises."""
-        last = NameFailed(f"name {name.rstrip('.')} could not be resolved")
+        questions, last = _questions(), NameFailed(f"name {name.rstrip('.')} could not be resolved")
         for server, port in self._servers:
-            query = dns.message.make_query(name, kind, id=secrets.randbelow(65536))
             try:
-                answer = ask(server, port, query, PER_SERVER_S)
-                return self._read(name, answer)
+                answer: tuple[list[str], float] = questions.ask(server, port, name, kind, PER_SERVER_S)
+                return answer
             except NameFailed as failed:
                 last = failed
                 if "does not exist" in str(failed):
                     break
-            except (OSError, ValueError, dns.exception.DNSException) as error:
+            except (OSError, ValueError) as error:
                 last = NameFailed(f"name server {server}: {error}")
         return last
-
-    @staticmethod
-    def _read(name: str, answer: dns.message.Message) -> tuple[list[str], float]:
-        if answer.rcode() == dns.rcode.NXDOMAIN:
-            raise NameFailed(f"name {name.rstrip('.')} does not exist")
-        if answer.rcode() != dns.rcode.NOERROR:
-            raise NameFailed(f"name {name.rstrip('.')}: {dns.rcode.to_text(answer.rcode())}")
-        chain = answer.resolve_chaining()  # type: ignore[attr-defined]
-        if chain.answer is None:
-            return [], 0.0
-        return [record.address for record in chain.answer], float(chain.minimum_ttl)

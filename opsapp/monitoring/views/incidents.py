@@ -11,6 +11,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, toldtroubles, warroom
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
+from opsapp.monitoring.engine.incidentpages import page_before
 from opsapp.monitoring.engine.retention import archived_incidents
 from opsapp.monitoring.logic import postmortem
 from opsapp.monitoring.queries import IncidentQuery
@@ -22,6 +23,7 @@ from opsapp.web import api, files
 from opsapp.web.answers import Stream
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import counted, slice_of
+from opsapp.web.refusals import NEXT
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 from opsapp.wire.records import made, parts_of, plain
 
@@ -35,13 +37,30 @@ COLUMNS.insert(COLUMNS.index("updates"), COLUMNS.pop())  # the root cause, befor
 def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]:
     """Newest first. `q`, `owner`, `severity`, `kind` and `tag` choose among the newest 2,000; incidents of monitors
     have no severity, and the tags that the monitor had when they began. Who is in a team gets those of monitors that it
-    sees, of the newest 2,000 too, without root causes."""
+    sees, of the newest 2,000 too, without root causes.
+
+    Pages that go on `before` an incident stay as they are while new ones come: `X-Next` names it for the next page, and
+    `offset` has no meaning. A filter then looks into 2,000 incidents for each page, and `X-Total-Count` is how many of
+    them it chose. With `together`, `limit` counts lines: incidents that are alike and began together are one line, and
+    a page does not end inside of one where that can be avoided. It has about 1,000 incidents at most."""
     query, now = made(IncidentQuery, request.valid_query), request.node.clock.now()
+    if query.before is not None or query.together:
+        return _page_before(context, query, request, now)
     ids, count = context.page(query, teams.seen_monitors(request))
-    rows = [replace(row, root_cause=None) for row in incident_rows(context, ids, now)]
-    if request.sight is None:
-        rows = with_causes(request.root, rows, now)
-    return counted(request, request.shown(rows), count)
+    return counted(request, _shown(request, incident_rows(context, ids, now), now), count)
+
+
+def _page_before(context: Incidents, query: IncidentQuery, request: Request, now: float) -> list[IncidentRecord]:
+    page = page_before(context, query, teams.seen_monitors(request), now)
+    if page.following is not None:
+        request.response.headers[NEXT] = page.following
+    return counted(request, _shown(request, page.rows, now), page.total)
+
+
+def _shown(request: Request, rows: list[IncidentRecord], now: float) -> list[IncidentRecord]:
+    rows = [replace(row, root_cause=None) for row in rows]
+    shown: list[IncidentRecord] = request.shown(with_causes(request.root, rows, now) if request.sight is None else rows)
+    return shown
 
 
 @api.get(Incidents, "file", query=files.FileQuery, returns=files.EITHER)

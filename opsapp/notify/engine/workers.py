@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
 from opsapp.notify.resources import deliveries_of
+from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 
@@ -49,10 +48,10 @@ def figures(node: Node) -> Iterable[Any]:
     sender: Sender | None = node.registry.queryUtility(ISender)
     if sender is None:
         return
-    attempts = CounterMetricFamily("opsapp_notifications", "Attempts to send a message.", labels=["outcome"])
+    attempts = counter("opsapp_notifications", "Attempts to send a message.", labels=["outcome"])
     attempts.add_metric(["sent"], sender.sent)
     attempts.add_metric(["failed"], sender.failed)
     yield attempts
-    yield GaugeMetricFamily("opsapp_notifications_waiting", "Deliveries that have not left yet.", sender.waiting)
+    yield gauge("opsapp_notifications_waiting", "Deliveries that have not left yet.", sender.waiting)
     hanging = {lane.channel_id for lane in sender.late}
-    yield GaugeMetricFamily("opsapp_notifications_hanging", "Channels whose service hangs.", len(hanging))
+    yield gauge("opsapp_notifications_hanging", "Channels whose service hangs.", len(hanging))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from prometheus_client.core import CounterMetricFamily
-
+from opsapp.runtime.families import counter
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 
@@ -39,11 +38,9 @@ def start_everywhere(node: Node) -> None:
 
 def figures(node: Node) -> Iterable[Any]:
     collector = collector_of(node)
-    spans = CounterMetricFamily(
-        "opsapp_trace_spans", "Spans for the collector, by what became of them.", labels=["result"]
-    )
+    spans = counter("opsapp_trace_spans", "Spans for the collector, by what became of them.", labels=["result"])
     spans.add_metric(["sent"], collector.sent)
     spans.add_metric(["dropped"], collector.dropped)
     yield spans
     told = "Messages with spans that the collector has not taken."
-    yield CounterMetricFamily("opsapp_trace_export_failures", told, value=collector.failures)
+    yield counter("opsapp_trace_export_failures", told, value=collector.failures)

@@ -131,6 +131,7 @@ class Part(NamedTuple):
     empty: str = "There is nothing yet."
     acts: tuple[Act, ...] = ()
     paged: bool = False
+    steady: bool = False  # its pages go on before a row, so that new ones move nothing
     filters: tuple[Field, ...] = ()
     facts: bool = False
     optional: bool = False  # left out for who may not see it

@@ -105,7 +105,8 @@ INCIDENTS = (
                 INCIDENTS_API,
                 (),
                 name=parts.INCIDENTS,
-                paged=True,
+                steady=True,
+                asks=incidents.asked_of_past,
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge", when=(), many=True),
                     HAND_OVER._replace(many=True),

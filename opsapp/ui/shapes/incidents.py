@@ -8,11 +8,11 @@ from urllib.parse import quote, urlencode
 
 from opsapp.healing.answers import CaseWave, LedgerEntryShown
 from opsapp.healing.overview_answers import Overview
-from opsapp.lib.alike import gathered
+from opsapp.monitoring.alike import alike
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
-from opsapp.ui.reader import Answers, Reader, merged
+from opsapp.ui.reader import BEFORE, Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made
@@ -42,8 +42,10 @@ ACTS, UPDATES = "acts", "updates"
 SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updates", UPDATES))
 
 
-FILTERS = ("q", "status", "severity", "kind", "tag", "owner", "monitor_id", "offset")
+FILTERS = ("q", "status", "severity", "kind", "tag", "owner", "monitor_id")
 MOST_LINES = MOST_MEMBERS = 100  # of what is open; the list of all that is open has pages
+MOST_PAST = 20  # members of one line of what is over; each stands alone where the reader asks for it
+EACH = "each"
 RECENT = 40  # entries of a timeline that are not folded
 
 
@@ -72,7 +74,14 @@ class IncidentLine(NamedTuple):
 
     @property
     def members(self) -> tuple[IncidentRecord, ...]:
-        return self.rows[:MOST_MEMBERS]
+        return self.rows[: MOST_MEMBERS if self.rows[0].is_open else MOST_PAST]
+
+    @property
+    def rest(self) -> str:
+        """Where all of them are, each by itself: the list goes on before an id, so from a greater one on it has it."""
+        if self.rows[0].is_open:
+            return "/incidents?status=open"
+        return f"/incidents?{urlencode({'status': 'resolved', EACH: 'yes', BEFORE: self.rows[0].id + 'z'})}"
 
     @property
     def title(self) -> str:
@@ -99,16 +108,18 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
-    plain = not any(reader.query.get(name) for name in FILTERS)
+    plain, later = _is_plain(reader), bool(reader.query.get(BEFORE))
     now, rows = answers[OPEN], answers[INCIDENTS]
-    mine, lines = {"owner": reader.username}, lines_of(now) if plain else []
+    mine, lines = {"owner": reader.username}, lines_of(now) if plain and not later else []
     status, owner = reader.query.get("status"), reader.query.get("owner")
     return {
         "heading": _count(len(now)),
         "open_count": len(now),
         "now": lines[:MOST_LINES],
         "now_more": len(lines[MOST_LINES:]),
-        "rows": lines_of(row for row in rows if not (plain and row.is_open)),
+        "rows": [IncidentLine((row,)) for row in rows] if reader.query.get(EACH) else lines_of(rows),
+        "later": later,
+        "plain": plain,
         "shows": (
             ("Open", "/incidents?status=open", status == "open"),
             ("Mine", f"/incidents?{urlencode(mine)}", owner == reader.username),
@@ -118,16 +129,19 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
+def asked_of_past(reader: Reader, _: Answers) -> dict[str, str]:
+    """What is open stands above the list, unless something is looked for."""
+    together = {} if reader.query.get(EACH) else {"together": "true"}
+    return together | ({"status": "resolved"} if _is_plain(reader) else {})
+
+
+def _is_plain(reader: Reader) -> bool:
+    return not any(reader.query.get(name) for name in FILTERS)
+
+
 def lines_of(rows: Iterable[IncidentRecord]) -> list[IncidentLine]:
-    """What is alike is one line, which opens to its members; never what differs in state, severity or who has it, or
-    what people have written about."""
-
-    def kind_of(row: IncidentRecord) -> tuple[object, ...] | None:
-        if row.unreadable or any(note.message for note in row.updates):
-            return None
-        return row.status, row.severity, row.acknowledged_by, row.cause, row.root_cause, _is_told(row)
-
-    return [IncidentLine(tuple(same)) for same in gathered(rows, kind_of, lambda row: row.started)]
+    """What is alike is one line, which opens to its members."""
+    return [IncidentLine(tuple(same)) for same in alike(rows)]
 
 
 def folded(items: list[TimelineItem]) -> dict[str, object]:
