@@ -12,6 +12,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .engine import LATE, Voter, cast, refusal
+from .reach import barred
 from .records import Verdict
 
 LABELS: dict[Verdict, str] = {"approve": "Approve", "reject": "Reject"}
@@ -29,6 +30,9 @@ class Decision:
 
     def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
         approval = _approval(root, thing_id)
+        forbidden = barred(root, approval, by.name)
+        if forbidden is not None:
+            return forbidden.message
         if approval.status != "pending":
             whose = f" by {approval.decided_by}" if approval.decided_by else ""
             return f"This request is already {approval.status}{whose}."

@@ -18,6 +18,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import extended, plain
 
 from . import logic
+from .reach import barred
 from .records import ApprovalRecord, Decided, TimesHelped, Verdict, Vote
 from .resources import Approval
 
@@ -92,9 +93,9 @@ def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "appro
 
 def _forbidden(root: Root, approval: Approval, voter: Voter, vote: Verdict) -> Forbidden | None:
     approving = vote == "approve"
-    barred = barrier(approval, voter) if approving else None
-    if barred is not None:
-        return barred
+    stopped = barred(root, approval, voter.name) or (barrier(approval, voter) if approving else None)
+    if stopped is not None:
+        return stopped
     own, strict = own_of(root, approval, voter.name), node_of(root).config[ApprovalSettings].strict
     why = logic.may_decide(
         voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict

@@ -56,7 +56,8 @@ class Decided:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestSummary:
-    """As an event tells it."""
+    """As an event tells it. `subjects`: the hosts and monitors that it is about, `agent:ID` or `monitor:ID`; none where
+    they are more than fifty, or not known."""
 
     request_id: str
     kind: Kind
@@ -80,6 +81,7 @@ class RequestSummary:
     case_id: Annotated[str | None, AT_TIMES] = None
     assistant: Annotated[Proposer | None, AT_TIMES] = None
     proposal: Annotated[str | None, AT_TIMES] = None
+    subjects: tuple[str, ...] = ()
     unreadable: Annotated[str, AT_TIMES] = ""
 
 

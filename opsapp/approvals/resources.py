@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from itertools import islice
 from typing import TypedDict
 
-from BTrees.OOBTree import OOTreeSet
+from BTrees.OOBTree import OOBTree, OOTreeSet
+from persistent import Persistent
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -27,6 +29,7 @@ from .records import Kind, Proposer, RequestSummary, Verdict, Vote
 KEEP_S = 90 * 86400.0
 PAGE = 500
 SHOWN = 50  # targets of a request
+LOOKED_AT = 2000  # requests of a list, the first ones, among which those are found that somebody may see
 ANY = "*"
 FIRST, END = (0.0, ""), (float("inf"), LAST)  # of any list by time and id
 
@@ -39,7 +42,7 @@ def set_up(root: Root) -> None:
 
 class Approvals(Folder):
     """/api/approvals. `pending`: (expires_at, id). `decided`: (decided_at, id), for the purge. `ordered`: (status or
-    `*`, requested_at, id); `counts`: their numbers."""
+    `*`, requested_at, id); `counts`: their numbers. `subjects`: id -> what the request is about, if that is known."""
 
     url = "/api/approvals"
     holds = "approval"
@@ -50,13 +53,21 @@ class Approvals(Folder):
         self.decided = OOTreeSet()
         self.ordered = OOTreeSet()
         self.counts = StoredCounts()
+        self.subjects = OOBTree()
 
     def due(self, now: float) -> list[str]:
         return [request_id for _, request_id in Agenda(self.pending).due(now, PAGE)]
 
-    def add(self, approval: Approval, name: str | None = None) -> None:
+    def waiting(self) -> list[str]:
+        """Ids of the requests that expire first, at most 2,000."""
+        return [request_id for _, request_id in islice(self.pending, LOOKED_AT)]
+
+    def add(self, approval: Approval, name: str | None = None, subjects: Sequence[str] = ()) -> None:
         """`name`: what it was to be called."""
         self[name or new_id()] = approval
+        if subjects:
+            told = tuple(sorted(set(subjects)))
+            self.subjects[approval.__name__] = told if len(told) <= SHOWN else ManySubjects(told)
         Agenda(self.pending).add(approval.expires_at, approval.__name__)
         for status in (ANY, approval.status):
             self.ordered.add((status, approval.requested_at, approval.__name__))
@@ -70,13 +81,25 @@ class Approvals(Folder):
         self.counts.add("pending", by=-1)
         self.counts.add(status)
 
-    def page(self, status: str, order: str, limit: int | None, offset: int) -> tuple[list[str], int]:
-        """Ids of a status (or `all`, or `decided`, by when), and their number. No request is read."""
+    def subjects_of(self, request_id: str) -> tuple[str, ...]:
+        """None where nobody knows."""
+        told: tuple[str, ...] | ManySubjects = self.subjects.get(request_id, ())
+        return told.names if isinstance(told, ManySubjects) else told
+
+    def page(
+        self, status: str, order: str, limit: int | None, offset: int, seen: Callable[[str], bool] | None = None
+    ) -> tuple[list[str], int]:
+        """Ids of a status (or `all`, or `decided`, by when), and their number. No request is read. `seen`: of the first
+        2,000 only those of which it says so."""
         wanted = ANY if status == "all" else status
         count = self.counts[ANY] - self.counts["pending"] if status == "decided" else self.counts[wanted]
         tree, front = (self.decided, ()) if status == "decided" else (self.ordered, (wanted,))
         low, high, limit = (*front, *FIRST), (*front, *END), count if limit is None else limit
         oldest = order == "oldest"
+        if seen is not None:
+            first = tree.keys(low, high) if oldest else newest(tree, low, high, 0, LOOKED_AT)
+            ids = [key[-1] for key in islice(first, LOOKED_AT) if seen(key[-1])]
+            return ids[offset : offset + limit], len(ids)
         keys = (
             islice(tree.keys(low, high), offset, offset + limit) if oldest else newest(tree, low, high, offset, limit)
         )
@@ -90,8 +113,16 @@ class Approvals(Folder):
                 for status in (ANY, approval.status):
                     self.ordered.remove((status, approval.requested_at, name))
                 self.counts.add(ANY, approval.status, by=-1)
+                self.subjects.pop(name, None)
                 del self[name]
         return len(old) == PAGE
+
+
+class ManySubjects(Persistent):
+    """The subjects of a request for a large outage, which no list of others has to read."""
+
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
 
 
 class KeptVote(TypedDict):
@@ -163,6 +194,7 @@ class Approval(SealedFields, Record):
         return [Vote(**vote) for vote in self.votes]
 
     def summary(self) -> RequestSummary:
+        subjects = self.__parent__.subjects_of(self.__name__)
         return RequestSummary(
             request_id=self.__name__,
             kind=self.kind,
@@ -180,6 +212,7 @@ class Approval(SealedFields, Record):
             decided_by=self.decided_by,
             decided_at=None if self.decided_at is None else int(self.decided_at),
             comment=self.comment,
+            subjects=subjects if len(subjects) <= SHOWN else (),
             **{**self.about, "assistant": self.assistant},
         )
 
@@ -206,6 +239,11 @@ def count_approvals(root: Root) -> None:
         folder.counts.add(status)
 
 
+def keep_subjects(root: Root) -> None:
+    """Evolve step: nobody wrote down what older requests are about."""
+    approvals_of(root).subjects = OOBTree()
+
+
 def _capped(plan: JsonObject) -> JsonObject:
     """The plan with only the first of thousands of targets, and how many `more` there are. The digest is of all."""
     more = len(plan.get("targets", ())) - SHOWN
@@ -227,8 +265,10 @@ def request(
     approvers: tuple[str, ...] = (),
     quorum: int = 1,
     name: str | None = None,
+    subjects: Sequence[str] = (),
 ) -> Approval:
-    """Makes a request, in the transaction that has to wait for its votes. `name`: what some wait for already."""
+    """Makes a request, in the transaction that has to wait for its votes. `name`: what some wait for already.
+    `subjects`: all hosts and monitors that it is about, by their ids; none where it is about more than these."""
     folder = approvals_of(root)
     approval = Approval(
         kind,
@@ -243,7 +283,7 @@ def request(
         approvers=approvers,
         quorum=quorum,
     )
-    folder.add(approval, name)
+    folder.add(approval, name, subjects)
     emit(root, "approval", plain(approval.summary()))
     _tell(root, approval, now)
     return approval

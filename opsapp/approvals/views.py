@@ -9,25 +9,24 @@ from pyramid.request import Request
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 
-from . import engine, schemas
+from . import engine, reach, schemas
 from .records import STATUSES, ApprovalRecord, Decided, Verdict
 from .resources import Approval, Approvals
 
 MOST_OVER = 100  # of those that are over
 
 
-@api.get(Approvals, query=schemas.ApprovalQuery, returns=[ApprovalRecord])
+@api.get(Approvals, query=schemas.ApprovalQuery, returns=[ApprovalRecord], teams="filtered")
 def listing(context: Approvals, request: Request) -> Any:
-    """What waits for a decision; with `status`, what was decided: a hundred of these where no limit is given."""
+    """What waits for a decision; with `status`, what was decided: a hundred of these where no limit is given.
+    Who is in a team gets those of which it sees each host and monitor, among the first 2,000."""
     status, order, limit, offset = (request.valid_query[name] for name in ("status", "order", "limit", "offset"))
-    ids, count = context.page(status, order, limit or (None if status == "pending" else MOST_OVER), offset)
+    limit, seen = limit or (None if status == "pending" else MOST_OVER), reach.seen_by(request.root, request.sight)
+    ids, count = context.page(status, order, limit, offset, seen)
     request.response.headers["X-Total-Count"] = str(count)
-    voter = voter_of(request)
-
-    def row(approval: Approval) -> ApprovalRecord:
-        return engine.shown(request.root, approval, voter)
-
-    return request.shown(context.page_rows(ids, row, lambda damage: _unread(damage, status)))
+    return request.shown(
+        context.page_rows(ids, lambda approval: _shown(request, approval), lambda damage: _unread(damage, status))
+    )
 
 
 def _unread(damage: Damage, status: str) -> ApprovalRecord:
@@ -41,19 +40,24 @@ def _unread(damage: Damage, status: str) -> ApprovalRecord:
     )
 
 
-@api.get(Approval, returns=ApprovalRecord)
+def _shown(request: Request, approval: Approval) -> ApprovalRecord:
+    record = engine.shown(request.root, approval, voter_of(request))
+    return record if request.sight is None else reach.narrowed(record)
+
+
+@api.get(Approval, returns=ApprovalRecord, teams="see")
 def show(context: Approval, request: Request) -> Any:
     """One request, with its plan and its votes."""
-    return request.shown(engine.shown(request.root, context, voter_of(request)))
+    return request.shown(_shown(request, context))
 
 
-@api.act(Approval, "approve", body=schemas.Decision, returns=Decided, audit="approval.approve")
+@api.act(Approval, "approve", body=schemas.Decision, returns=Decided, audit="approval.approve", teams="approve")
 def approve(context: Approval, request: Request) -> Any:
     """A vote for it; once there are enough, what was asked for begins."""
     return _decide(context, request, "approve")
 
 
-@api.act(Approval, "reject", body=schemas.Decision, returns=Decided, audit="approval.reject")
+@api.act(Approval, "reject", body=schemas.Decision, returns=Decided, audit="approval.reject", teams="approve")
 def reject(context: Approval, request: Request) -> Any:
     """A decision against it: what was asked for is not done."""
     return _decide(context, request, "reject")

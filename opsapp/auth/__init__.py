@@ -28,6 +28,7 @@ def includeme(config: Configurator) -> None:
     config.add_evolve_step("auth-5-federation", "opsapp.auth.resources.federation.set_up")
     config.add_evolve_step("auth-6-invitations", "opsapp.auth.resources.invitations.set_up")
     config.add_evolve_step("auth-7-teams", "opsapp.auth.resources.teams.set_up")
+    config.add_evolve_step("auth-8-approve", "opsapp.auth.resources.teams.give_approve")
     config.registry.registerUtility(teams.leave_all, IUserDeleted, "teams")
     config.set_sight_reader(policy.sight_of_caller)
     config.add_sealed("opsapp.auth.resources.secondfactor.reseal")

@@ -147,7 +147,7 @@ TeamTags = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(200, unique=T
 
 @dataclass(frozen=True)
 class TeamSettings:
-    """Members, and the tags that each right reaches. Who may act or change sees, too."""
+    """Members, and the tags that each right reaches. Who may do more with a tag sees it, too."""
 
     component: ClassVar[str] = "Team"
     sample: ClassVar[dict[str, object]] = {"name": "Shop", "members": ["otto"], "see": ["shop"], "act": ["shop"]}
@@ -173,6 +173,9 @@ class TeamSettings:
     ] = ()
     change: Annotated[
         TeamTags, FormField("May change", "names", "Settings and tags", of="tag", by="name", clears=True)
+    ] = ()
+    approve: Annotated[
+        TeamTags, FormField("May approve", "names", "Decide requests for approval", of="tag", by="name", clears=True)
     ] = ()
 
 

@@ -15,17 +15,20 @@ Must not: reach a host other than through `engine.inventory.FleetAccess`, decide
 
 
 def includeme(config):
+    from opsapp.approvals.reach import ISubjectTags
     from opsapp.auth.interfaces import IUserDeleted
     from opsapp.runtime.deletions import Deletable
 
     from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
-    from .engine import dependencies, deployments, health, inlets
+    from .deployments import Deployment
+    from .engine import dependencies, deploymentreach, deployments, health, inlets, reach
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .logic.graph import Dependency
     from .records import DeclaredRule, InletAsCode
     from .resources.rules import put_rule_back
 
+    config.registry.registerUtility(reach.KnownSubjects(), ISubjectTags)
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
     config.add_evolve_step(
@@ -59,6 +62,7 @@ def includeme(config):
     )
     config.add_deletable(Deletable("rule", "admin", "/healing/rules/{}", put_rule_back))
     config.add_deletable(Deletable("dependency", "admin", "/healing/dependencies", dependencies.add_edge_back))
+    config.add_reach(Deployment, deploymentreach.tags_of_deployment)
     config.add_deletable(Deletable("deployment", "operator", "/deployments", deployments.put_back))
     config.add_deletable(Deletable("inlet", "admin", "/healing/inlets", inlets.put_back))
     config.add_applier("opsapp.healing.engine.default_rules.declare")

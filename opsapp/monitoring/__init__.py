@@ -40,7 +40,7 @@ def includeme(config):
     config.add_kind(
         "earlier_days", "opsapp.monitoring.engine.earlierdays", schema=EarlierDaysAsCode, key="monitor", names=True
     )
-    config.add_kind("notices", "opsapp.monitoring.engine.noticecode", schema=NoticeSettings, key="title")
+    config.add_kind("notices", "opsapp.monitoring.engine.noticecode", schema=NoticeSettings, key="title", names=2)
     config.add_deletable(Deletable("monitor", "admin", "/monitors/{}", changes.put_back, changes.let_go))
     config.add_deletable(Deletable("notice", "operator", "/incidents", notices.put_back))
     config.add_engine("opsapp.monitoring.engine.checks.start")

@@ -43,6 +43,13 @@ class IStatusGroups(Interface):
         """{monitor id: the name of its group}; what is in no group is left out."""
 
 
+class IStatusPages(Interface):
+    """Utility: the status pages of their own. Called in a transaction."""
+
+    def __call__(root):
+        """{path: id}; the page of all is not among them."""
+
+
 class IRootCauses(Interface):
     """Utility: what failures come from, by the graph of dependencies. Called in a transaction."""
 

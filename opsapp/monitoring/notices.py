@@ -5,16 +5,19 @@ One that is over stays for a while, for who is signed in. Must not: know what vi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import id_from
+from opsapp.lib.pagenames import MAIN, is_on
 from opsapp.maintenance.records import Wall
 from opsapp.monitoring.records import PublicNotice, Severity
+from opsapp.monitoring.shownon import MOST_NAMED, PageName, paths_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
-from opsapp.tree.root import Root
+from opsapp.tree.root import Root, root_above
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import FormField, InAnswers, Since, Told, made, settings_of
@@ -36,6 +39,11 @@ class NoticeSettings:
     until: Annotated[
         Wall | None, InAnswers(Text(1, 40), null=True), FormField("Until", "moment", "Empty: until somebody ends it.")
     ] = None
+    pages: Annotated[
+        tuple[PageName, ...],
+        MOST_NAMED,
+        FormField("On these status pages", "list", "public is the page of all, * is every page", "public"),
+    ] = (MAIN,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +58,8 @@ class NoticeRecord(NoticeSettings):
 
 
 class StatusNotice(Record):
-    """/api/monitoring/notices/{id}. `fields`: as it is stored. `ends_at`: when it is over by itself."""
+    """/api/monitoring/notices/{id}. `fields`: as it is stored, with the ids of its pages. `ends_at`: when it is over by
+    itself."""
 
     url = "/api/monitoring/notices/{notice_id}"
 
@@ -67,6 +76,12 @@ class StatusNotice(Record):
 
     @property
     def said(self) -> NoticeSettings:
+        """As people say it: with the paths of its pages."""
+        stored = self.stored
+        return replace(stored, pages=paths_of(root_above(self), stored.pages))
+
+    @property
+    def stored(self) -> NoticeSettings:
         return made(NoticeSettings, self.fields)
 
     def over_at(self, now: float) -> int | None:
@@ -89,7 +104,7 @@ class StatusNotice(Record):
         )
 
     def public(self) -> PublicNotice:
-        said = self.said
+        said = self.stored
         return PublicNotice(self.id, said.title, said.text, said.severity, self.created_at, self.ends_at)
 
 
@@ -103,6 +118,10 @@ class StatusNotices(Folder):
     def __init__(self) -> None:
         super().__init__()
         self.open = OOTreeSet()
+
+    def on_page(self, page: str, now: float) -> list[StatusNotice]:
+        """The open ones of this page, newest first."""
+        return [notice for notice in self.open_ones(now) if is_on(notice.stored.pages, page)]
 
     def open_ones(self, now: float) -> list[StatusNotice]:
         """Newest first."""

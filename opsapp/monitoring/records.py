@@ -120,8 +120,8 @@ class IncidentSource:
 
 @dataclass(frozen=True, kw_only=True)
 class IncidentRecord:
-    """What was told, or opened by hand, is of no monitor. `root_cause`: lists say what an open one comes from, or
-    null."""
+    """What was told, or opened by hand, is of no monitor. `pages`: the status pages on which a person put it.
+    `root_cause`: lists say what an open one comes from, or null."""
 
     id: Id
     monitor_id: Id | None
@@ -135,6 +135,7 @@ class IncidentRecord:
     description: Annotated[SaidAtTimes, Text(0, 5000)] = None
     severity: SaidAtTimes = None
     links: Annotated[tuple[str, ...] | None, AT_TIMES] = None
+    pages: Annotated[tuple[str, ...], AT_TIMES] = ()
     started: int
     resolved: Annotated[int | None, AT_TIMES] = None
     duration_minutes: Annotated[float, Between(0)]
@@ -320,10 +321,11 @@ class PublicNote:
 
 @dataclass(frozen=True)
 class PublicIncident:
-    """What the public may know of an incident: no cause, no name, and of what people said what they meant for it."""
+    """What the public may know of an incident: no cause, no name, and of what people said what they meant for it. One
+    that was opened by hand is of no monitor, and `monitor_name` is its title."""
 
     id: Id
-    monitor_id: Id
+    monitor_id: Id | None
     monitor_name: str
     started: int
     resolved: int | None
@@ -331,13 +333,14 @@ class PublicIncident:
     status: Literal["open", "resolved"]
     part_of: str | None
     updates: tuple[PublicNote, ...]
+    by_hand: Annotated[bool, AT_TIMES] = False
 
     @classmethod
     def of(cls, record: IncidentRecord, name: str, part_of: str | None = None) -> PublicIncident:
         """`name`: that of its monitor at present."""
         return cls(
             record.id,
-            record.monitor_id or "",
+            record.monitor_id,
             name,
             record.started,
             record.resolved,
@@ -345,6 +348,7 @@ class PublicIncident:
             record.status,
             part_of,
             tuple(PublicNote(note.time, note.stage, note.message) for note in record.updates if note.public),
+            record.by_hand,
         )
 
 

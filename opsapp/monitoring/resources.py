@@ -22,6 +22,7 @@ from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
+from opsapp.monitoring.shownon import paths_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, descending, just_before, newest
 from opsapp.tree.folder import Folder, Record
@@ -160,6 +161,7 @@ class Incident(SealedFields, Record):
     sealed_fields = ("cause",)
     only_shown = True
     closed_because = ""  # it ended for this reason, and not because the monitor came back
+    pages: tuple[str, ...] = ()  # ids of status pages on which a person put it
     _told: tuple[Any, ...] | None = None  # it is of no monitor: another system told of it
     _updates: IOBTree | None = None  # number -> Update, from the first one on
 
@@ -231,6 +233,7 @@ class Incident(SealedFields, Record):
         until = int(now) if self.resolved is None else self.resolved
         record = IncidentRecord(
             id=self.id,
+            pages=paths_of(root_above(self), self.pages) if self.pages else (),
             monitor_id=self.monitor_id or None,
             monitor_name=self.monitor_name,
             started=self.started,
@@ -248,6 +251,7 @@ class Incidents(Folder):
 
     url = "/api/monitoring/incidents"
     holds = "incident"
+    by_page: Any = None  # page id -> tree set of incident ids: `onpages`
 
     def __init__(self) -> None:
         super().__init__()
@@ -328,6 +332,8 @@ class Incidents(Folder):
                 del self[incident_id]
                 self.counts.add(ALL, *filter(None, [incident.monitor_id]), by=-1)
                 self._without(incident.monitor_id, incident_id)
+                for page in incident.pages:
+                    self.by_page[page].remove(incident_id)
         return ids[-1] + "~" if len(ids) == limit else None
 
     def _without(self, monitor_id: str, incident_id: str) -> None:

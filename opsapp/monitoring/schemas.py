@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import INCIDENT_STAGES
+from opsapp.monitoring.shownon import MOST_NAMED, PageName
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, Text
 
@@ -25,6 +26,7 @@ class NewIncident:
     target: Annotated[str, Text(0, 200)] = ""
     description: Note = ""
     severity: Literal["critical", "warning", "info"] = "critical"
+    pages: Annotated[tuple[PageName, ...], MOST_NAMED] = ()
 
     def told_by(self, user: str) -> ToldTrouble:
         return ToldTrouble("", "", self.name, self.target, "", self.description, self.severity, (), user)

@@ -9,13 +9,16 @@ def includeme(config):
     from opsapp.monitoring.interfaces import IIncidentTold
     from opsapp.runtime.deletions import Deletable
 
-    from .engine import plans
+    from .engine import plans, reach
     from .engine.escalations import heard
     from .records import OverrideAsCode, PolicyRecord, ScheduleRecord
+    from .resources import CallPolicy, Schedule
 
     config.registry.registerUtility(heard, IIncidentTold, "on call")
     config.add_evolve_step("oncall-1", "opsapp.oncall.resources.set_up", reversible=True)
     config.add_evolve_step("oncall-counts", "opsapp.oncall.resources.count_escalations")
+    config.add_reach(Schedule, reach.tags_of_schedule)
+    config.add_reach(CallPolicy, reach.tags_of_policy)
     config.add_deletable(Deletable("schedule", "admin", "/oncall/schedules/{}", plans.put_back_schedule))
     config.add_deletable(Deletable("policy", "admin", "/oncall/policies/{}", plans.put_back_policy))
     config.add_engine("opsapp.oncall.engine.escalations.start")

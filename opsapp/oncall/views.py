@@ -15,7 +15,7 @@ from opsapp.web.listpages import counted, page_of
 from opsapp.wire.records import changed, made, plain
 
 from . import schemas
-from .engine import AHEAD_S, calendar_of, on_call_now, plans, shifts_of
+from .engine import AHEAD_S, calendar_of, on_call_now, plans, reach, shifts_of
 from .records import EscalationRecord, OnCallRecord, OverrideRecord, PolicyRecord, ScheduleRecord, ShiftRecord
 from .resources import (
     CalendarFeed,
@@ -35,18 +35,21 @@ from .resources import (
 LONGEST_S = 62 * 86400.0
 
 
-@api.get(OnCall, "now", query=Paging, returns=[OnCallRecord])
+@api.get(OnCall, "now", query=Paging, returns=[OnCallRecord], teams="filtered")
 def now(context: OnCall, request: Request) -> Any:
     """Who is on call by each schedule, by which channels this person is reached, and who is next. `user` null: nobody
-    is on call."""
-    return page_of(request, on_call_now(request.root, request.node.clock.now()))
+    is on call. Who is in a team gets the schedules that call for what it sees, and no channels but their own."""
+    seen = reach.seen_schedules(request.root, request.sight)
+    rows = on_call_now(request.root, request.node.clock.now(), seen)
+    return page_of(request, rows if seen is None else reach.without_contacts(rows, request.caller.name))
 
 
-@api.get(Schedules, query=NameQuery, returns=[ScheduleRecord])
+@api.get(Schedules, query=NameQuery, returns=[ScheduleRecord], teams="filtered")
 def schedules(context: Schedules, request: Request) -> Any:
-    """All schedules; `q` is a part of the name."""
-    query = made(NameQuery, request.valid_query)
-    return page_of(request, [row for row in context.records() if query.has(row.name)])
+    """All schedules; `q` is a part of the name. Who is in a team gets those that call for what it sees."""
+    query, seen = made(NameQuery, request.valid_query), reach.seen_schedules(request.root, request.sight)
+    rows = [row for row in context.records() if query.has(row.name)]
+    return page_of(request, rows if seen is None else [row for row in rows if row.id in seen])
 
 
 @api.create(Schedules, body=ScheduleRecord, role="admin", returns=ScheduleRecord, audit="oncall.schedule.create")
@@ -57,7 +60,7 @@ def create_schedule(context: Schedules, request: Request) -> Any:
     return schedule.record
 
 
-@api.get(Schedule, returns=ScheduleRecord)
+@api.get(Schedule, returns=ScheduleRecord, teams="see")
 def schedule(context: Schedule, request: Request) -> Any:
     """One schedule."""
     return context.record
@@ -82,7 +85,7 @@ def delete_schedule(context: Schedule, request: Request) -> schemas.Removed:
     return schemas.Removed()
 
 
-@api.get(Schedule, "shifts", query=SpanQuery, returns=[ShiftRecord])
+@api.get(Schedule, "shifts", query=SpanQuery, returns=[ShiftRecord], teams="see")
 def shifts(context: Schedule, request: Request) -> Any:
     """Who is on call between `since` and `until` (left out: the two weeks from now), without a gap: `user` null says
     that nobody is. At most 62 days."""
@@ -135,10 +138,12 @@ def calendar(context: CalendarFeed, request: Request) -> Response:
     return Response(text, content_type="text/calendar", charset="utf-8", cache_control="private, no-cache")
 
 
-@api.get(CallPolicies, query=Paging, returns=[PolicyRecord])
+@api.get(CallPolicies, query=Paging, returns=[PolicyRecord], teams="filtered")
 def policies(context: CallPolicies, request: Request) -> Any:
-    """All policies."""
-    return page_of(request, context.records())
+    """All policies. Who is in a team gets those for incidents that it may see."""
+    if request.sight is None:
+        return page_of(request, context.records())
+    return page_of(request, reach.seen_policies(request.root, request.sight))
 
 
 @api.create(CallPolicies, body=PolicyRecord, role="admin", returns=PolicyRecord, audit="oncall.policy.create")
@@ -149,10 +154,10 @@ def create_policy(context: CallPolicies, request: Request) -> Any:
     return policy.record
 
 
-@api.get(CallPolicy, returns=PolicyRecord)
+@api.get(CallPolicy, returns=PolicyRecord, teams="see")
 def policy(context: CallPolicy, request: Request) -> Any:
     """One policy."""
-    return context.record
+    return context.record if request.sight is None else reach.narrowed(context.record, request.sight)
 
 
 @api.update(CallPolicy, body=PolicyRecord, read_only=PolicyRecord, role="admin", returns=PolicyRecord,

@@ -89,14 +89,14 @@ Document = dict[str, list[JsonObject | None]]
 
 class Kind(NamedTuple):
     """`key`: by which an entry of the document is the same thing as a stored one. A kind that `names` things of other
-    kinds comes after them. `audit`: what the audit calls one. `guarded`: changing it takes a person who has proved who
-    they are. `placeholders`: it keeps `{{secret:...}}` and fills it in at use."""
+    kinds comes after them; 2: after such kinds too. `audit`: what the audit calls one. `guarded`: changing it takes a
+    person who has proved who they are. `placeholders`: it keeps `{{secret:...}}` and fills it in at use."""
 
     name: str
     actions: Actions
     schema: Any
     key: str | tuple[str, ...] = "name"
-    names: bool = False
+    names: int = False
     audit: str = ""
     guarded: bool = False
     placeholders: bool = False

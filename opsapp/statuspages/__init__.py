@@ -7,10 +7,10 @@ Greenlets: `status-calendar` and `status-news` (what happened becomes messages, 
 
 
 def includeme(config):
-    from opsapp.monitoring.interfaces import IIncidentTold, IStatusGroups
+    from opsapp.monitoring.interfaces import IIncidentTold, IStatusGroups, IStatusPages
     from opsapp.runtime.deletions import Deletable
 
-    from .engine import groups_by_monitor, ownpages
+    from .engine import groups_by_monitor, ownpages, page_ids
     from .engine.announcements import heard
     from .logic.settings import StatusPageSettings
     from .records import OwnPageAsCode, PageAsCode
@@ -19,8 +19,10 @@ def includeme(config):
 
     config.registry.registerUtility(heard, IIncidentTold, "status page")
     config.registry.registerUtility(groups_by_monitor, IStatusGroups)
+    config.registry.registerUtility(page_ids, IStatusPages)
     config.add_section("status_page", StatusPageSettings)
     config.add_evolve_step("status-page-1", "opsapp.statuspages.resources.set_up")
+    config.add_evolve_step("status-page-2", "opsapp.statuspages.resources.name_pages")
     config.add_kind("status_page", "opsapp.statuspages.engine.ascode", schema=PageAsCode, key="page", names=True)
     config.add_kind(
         "status_pages", "opsapp.statuspages.engine.ownpagescode", schema=OwnPageAsCode, key="slug", names=True

@@ -150,6 +150,8 @@ class OwnPageRecord(PageLooks):
     ] = None
     groups: Annotated[tuple[ShownGroup, ...], MOST_GROUPS, FormField("Groups", "rows")] = ()
 
+    id: Told[str] = ""
+
     @staticmethod
     def across(sound: dict[str, Any]) -> dict[str, str]:
         message = groups_problem([made(ShownGroup, row) for row in sound.get("groups", ())])

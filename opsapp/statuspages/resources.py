@@ -14,6 +14,7 @@ from persistent import Persistent
 
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.ids import new_id
+from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.queue import Agenda, Claims, Inbox
@@ -22,6 +23,7 @@ from opsapp.statuspages.logic.addresses import KINDS, normalised
 from opsapp.statuspages.logic.calendar import PlannedTime
 from opsapp.statuspages.logic.letters import NewsItem
 from opsapp.statuspages.records import LogoRecord, OwnPageRecord, PageRecord
+from opsapp.tree.reading import sound
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, unsealed
 
@@ -38,6 +40,34 @@ class Logo(NamedTuple):
     @property
     def record(self) -> LogoRecord:
         return LogoRecord(self.kind, len(self.data), self.digest)
+
+
+class OwnPage(Persistent):
+    """A page of its own. Notices, incidents and subscribers know it by its id, which stays when its path changes."""
+
+    def __init__(self, page: OwnPageRecord):
+        self.id = new_id()
+        self.settings = unsealed(page)
+
+    @property
+    def record(self) -> OwnPageRecord:
+        """What a newer version added to the settings has its default."""
+        return replace(made(OwnPageRecord, self.settings), id=self.id)
+
+    def change(self, page: OwnPageRecord) -> None:
+        self.settings = {**self.settings, **unsealed(page)}
+
+
+class ToldNotice(NamedTuple):
+    """A notice that subscribers were told of. `pages`: their ids."""
+
+    title: str
+    pages: tuple[str, ...] = (MAIN,)
+
+    @classmethod
+    def of(cls, row: str | tuple[str, tuple[str, ...]]) -> ToldNotice:
+        """Older versions stored the title alone."""
+        return cls(row) if isinstance(row, str) else cls(*row)
 
 
 class Subscriber(Persistent):
@@ -128,22 +158,25 @@ class StatusPageStore(Persistent):
             self.mail_server = page.mail_server and seal_of(root).seal(page.mail_server, MAIL_SERVER)
         self.settings = {**self.settings, **unsealed(page)}
 
-    def own_pages(self) -> dict[str, OwnPageRecord]:
-        """By slug. What a newer version added to the settings has its default."""
-        return {} if self.pages is None else {slug: made(OwnPageRecord, kept) for slug, kept in self.pages.items()}
+    def own_pages(self) -> dict[str, OwnPage]:
+        """By path, those that can be read."""
+        return {} if self.pages is None else dict(sound(self.pages, "status page", self.pages.items()))
 
-    def own_page(self, slug: str) -> OwnPageRecord | None:
-        kept = None if self.pages is None else self.pages.get(slug)
-        return None if kept is None else made(OwnPageRecord, kept)
+    def own_page(self, slug: str) -> OwnPage | None:
+        return None if self.pages is None else self.pages.get(slug)
 
-    def keep_own_page(self, page: OwnPageRecord) -> None:
+    def keep_own_page(self, page: OwnPage, before: str | None = None) -> None:
+        """`before`: the path that it had."""
         if self.pages is None:
             self.pages = OOBTree()
-        self.pages[page.slug] = {**self.pages.get(page.slug, {}), **unsealed(page)}
+        if before is not None and before != page.record.slug:
+            del self.pages[before]
+        self.pages[page.record.slug] = page
 
-    def drop_own_page(self, slug: str) -> None:
-        if self.pages is not None:
-            self.pages.pop(slug, None)
+    def drop_own_page(self, slug: str) -> OwnPage:
+        assert self.pages is not None  # it was there
+        page: OwnPage = self.pages.pop(slug)
+        return page
 
     def mail_address(self, root: Root) -> str | None:
         return self.mail_server and seal_of(root).open(self.mail_server, MAIL_SERVER)
@@ -167,11 +200,12 @@ class StatusPageStore(Persistent):
             self.own_calendar = OOBTree()
         self.own_calendar[entry.uid] = tuple(entry)
 
-    def told_notices(self) -> dict[str, str]:
-        return {} if self.notices is None else dict(self.notices)
+    def told_notices(self) -> dict[str, ToldNotice]:
+        kept = {} if self.notices is None else dict(self.notices)
+        return {name: ToldNotice.of(row) for name, row in kept.items()}
 
-    def keep_notices(self, told: dict[str, str]) -> None:
-        self.notices = OOBTree(told)
+    def keep_notices(self, told: dict[str, ToldNotice]) -> None:
+        self.notices = OOBTree({name: tuple(notice) for name, notice in told.items()})
 
     def add(self, subscriber: Subscriber) -> str:
         subscriber_id = new_id()
@@ -206,6 +240,13 @@ class StatusPageStore(Persistent):
 def set_up(root: Root) -> None:
     """Evolve step: a page as it comes."""
     root.system[PLACE] = StatusPageStore()
+
+
+def name_pages(root: Root) -> None:
+    """Evolve step: pages of their own are objects with ids."""
+    store = store_of(root)
+    if store.pages is not None:
+        store.pages.update({slug: OwnPage(made(OwnPageRecord, kept)) for slug, kept in store.pages.items()})
 
 
 def store_of(root: Root) -> StatusPageStore:

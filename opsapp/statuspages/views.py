@@ -158,8 +158,8 @@ def change_own_page(context: OwnPage, request: Request) -> OwnPageDone:
 def delete_page(context: OwnPage, request: Request) -> Deleted:
     """Its address is nobody's any more; its monitors stay."""
     before = plain(ownpages.record(request.root, context.__name__))
-    ownpages.delete(request.root, context.__name__)
-    undoable(request, "status page", str(before["name"]), context.__name__, before)
+    kept = ownpages.delete(request.root, context.__name__)
+    undoable(request, "status page", str(before["name"]), context.__name__, kept)
     request.audit("status_page.delete", context.__name__, before=before)
     return Deleted()
 

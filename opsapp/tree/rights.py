@@ -8,8 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-Right = Literal["see", "act", "change"]
-RIGHTS: tuple[Right, ...] = ("see", "act", "change")
+Right = Literal["see", "act", "change", "approve"]
+RIGHTS: tuple[Right, ...] = ("see", "act", "change", "approve")
+
+
+class TagsOfMany(NamedTuple):
+    """The tags of each thing that something is about. Who sees one of these sees it, or, if `whole`, who sees all; who
+    may do more with it may do so with all of them."""
+
+    parts: tuple[Collection[str], ...]
+    whole: bool = False
+
+
+Tags = Collection[str] | TagsOfMany
 
 
 class Sight(NamedTuple):
@@ -18,33 +29,18 @@ class Sight(NamedTuple):
     see: frozenset[str] = frozenset()
     act: frozenset[str] = frozenset()
     change: frozenset[str] = frozenset()
+    approve: frozenset[str] = frozenset()
 
-    def may(self, right: Right, tags: Collection[str]) -> bool:
-        """What carries no tag is reached by nobody's."""
+    def may(self, right: Right, tags: Tags) -> bool:
+        """What carries no tag, or is about nothing, is reached by nobody's."""
         tags_reached: frozenset[str] = getattr(self, right)
+        if isinstance(tags, TagsOfMany):
+            enough = all if tags.whole or right != "see" else any
+            return bool(tags.parts) and enough(not tags_reached.isdisjoint(part) for part in tags.parts)
         return not tags_reached.isdisjoint(tags)
 
-    def sees(self, tags: Collection[str]) -> bool:
-        return not self.see.isdisjoint(tags)
-
-
-class TagsOfMany(NamedTuple):
-    """The tags of each thing that something is about. Who sees one of these sees it, or, if `whole`, who sees all; who
-    acts on it or changes it does so to all of them."""
-
-    parts: tuple[Collection[str], ...]
-    whole: bool = False
-
-
-ReachTags = Collection[str] | TagsOfMany
-
-
-def reaches(sight: Sight, right: Right, about: ReachTags) -> bool:
-    """What is about nothing is reached by nobody's."""
-    if not isinstance(about, TagsOfMany):
-        return sight.may(right, about)
-    of_all = about.whole or right != "see"
-    return bool(about.parts) and (all if of_all else any)(sight.may(right, tags) for tags in about.parts)
+    def sees(self, tags: Tags) -> bool:
+        return self.may("see", tags)
 
 
 def sight_of(grants: Iterable[Mapping[Right, Collection[str]]]) -> Sight:

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from pyramid.request import Request
 
+from opsapp.approvals.reach import decidable
 from opsapp.approvals.resources import approvals_of
 from opsapp.healing.places import healing_of
 from opsapp.maintenance.engine import healing_windows
 from opsapp.monitoring.engine import MonitorTally, tally
 from opsapp.monitoring.resources import incidents_of
-from opsapp.oncall.engine import names_on_call
+from opsapp.oncall.engine import names_on_call, seen_schedules
 
 from . import builder
 
@@ -64,9 +65,7 @@ class Counts(NamedTuple):
 
 
 def counts_of(request: Request) -> Counts:
-    if request.sight is not None:
-        return _of_seen(request)
-    counts = _kept(request)
+    counts = _kept(request) if request.sight is None else _of_seen(request)
     decides = builder.known_of(request.registry).may(request.caller.role, APPROVE)
     return counts if decides else counts._replace(approvals=0)
 
@@ -88,9 +87,12 @@ def _kept(request: Request) -> Counts:
 
 
 def _of_seen(request: Request) -> Counts:
-    """Counts for who is in a team: only of the monitors that it sees. From memory, for each page anew."""
-    told = tally(request.node, request.root, request.sight)
-    return _counted(told)._replace(incidents=told.incidents)
+    """Counts for who is in a team: only of what it sees, and of the schedules that call for it. From memory, for each
+    page anew."""
+    told, root = tally(request.node, request.root, request.sight), request.root
+    on_call = names_on_call(root, request.node.clock.now(), seen_schedules(root, request.sight))
+    approvals = decidable(root, request.sight)
+    return _counted(told)._replace(incidents=told.incidents, approvals=approvals, on_call=on_call)
 
 
 def _counted(told: MonitorTally) -> Counts:

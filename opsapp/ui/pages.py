@@ -272,7 +272,7 @@ def _make_templates() -> Environment:
     made.filters.update(initials=words.initials, dig=builder.dig)
     made.filters.update(filled=builder.filled, holds=builder.holds, names=builder.names_of)
     made.filters.update(asking=query_with, below=with_query, months=words.months)
-    made.filters.update(metric=written, in_words=durations.in_words, offset=words.offset)
+    made.filters.update(metric=written, on_pages=words.on_pages, in_words=durations.in_words, offset=words.offset)
     made.filters.update(to_fill_in=formvalues.to_fill_in, begins_with=formvalues.begins_with, called=formvalues.called)
     made.filters.update(for_row=builder.for_row, choices=builder.choices_of)
     return made

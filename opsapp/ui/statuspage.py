@@ -109,7 +109,8 @@ def history(about: PublicPage, shown: PastMonth, now: float, place: PagePlace = 
 
 def incident_page(about: PublicPage, incident: PublicIncident, place: PagePlace = LIVE) -> str:
     """/status/incidents/{id}"""
-    title = f"{incident.monitor_name} {'is' if incident.resolved is None else 'was'} down"
+    was = "" if incident.by_hand else f" {'is' if incident.resolved is None else 'was'} down"
+    title = incident.monitor_name + was
     return _rendered("status_incident.jinja2", about, place, title=title, incident=incident)
 
 

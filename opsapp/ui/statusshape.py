@@ -171,7 +171,7 @@ def verdict(document: StatusDocument) -> Verdict:
     kind = OVERALL_LOOKS.get(document.overall, "bad")
     down = [monitor.name for monitor in monitors if monitor.status == "down"]
     if down:
-        since = min((incident.started for incident in document.active_incidents), default=None)
+        since = min((row.started for row in document.active_incidents if not row.by_hand), default=None)
         return Verdict(kind, f"{listed(down, MOST_SAID)} {_are(down)} down", title, since, _rest(monitors))
     slow = [monitor.name for monitor in monitors if monitor.status == "degraded"]
     if slow:
@@ -315,7 +315,7 @@ def past(
 
 def _alike(incident: PublicIncident) -> tuple[object, ...] | None:
     """What was said of one is read at it alone; so is what is not over."""
-    return None if incident.resolved is None or incident.updates else (incident.part_of,)
+    return None if incident.resolved is None or incident.updates or incident.by_hand else (incident.part_of,)
 
 
 def _day_in(days: dict[date, PastDay], at: int, where: ZoneInfo) -> PastDay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from zoneinfo import ZoneInfo
 
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from opsapp.lib import cron
 from opsapp.lib.cronwords import in_words
 from opsapp.lib.months import month_back, month_name
+from opsapp.lib.pagenames import EVERY, MAIN
 from opsapp.ui.markup import markup
 
 from .reader import UTC, Reader
@@ -140,3 +142,8 @@ def initials(name: str) -> str:
     words = [word for word in name.replace(".", " ").replace("-", " ").replace("_", " ").split() if word]
     letters = words[0][0] + words[1][0] if len(words) > 1 else name[:2]
     return letters.upper()
+
+
+def on_pages(paths: Sequence[str]) -> str:
+    """The status pages on which something is shown."""
+    return ", ".join({MAIN: "the page of all", EVERY: "every page"}.get(path, path) for path in paths) or "no page"

@@ -1,7 +1,7 @@
 """What a limited person (in a team, ADR 148) may see: asked of every context and view. `request.sight` is None for
 others. Rooms say which tags a class of things has (`config.add_reach`), views how they keep within them:
 
-    teams="see"       (act, change) the thing that it is about has to be reached by this right
+    teams="see"       (act, change, approve) the thing that it is about has to be reached by this right
     teams="filtered"  it answers only what `request.sight` sees
     teams="own"       it is about the caller's own account, or about nothing that carries tags
 
@@ -23,7 +23,7 @@ from pyramid.security import NO_PERMISSION_REQUIRED
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node
-from opsapp.tree.rights import RIGHTS, ReachTags, Right, Sight, reaches
+from opsapp.tree.rights import RIGHTS, Right, Sight, Tags
 
 from .answers import Answer
 from .identity import Identity
@@ -34,8 +34,8 @@ EVENT_STREAM = "text/event-stream"
 
 View = Callable[[Any, Request], Any]
 SightReader = Callable[[Any, Identity], Sight | None]
-Reach = Callable[[Any], ReachTags]
-EventReach = Callable[[Node, Event], ReachTags]
+Reach = Callable[[Any], Tags]
+EventReach = Callable[[Node, Event], Tags]
 
 
 def sight(request: Request) -> Sight | None:
@@ -45,10 +45,11 @@ def sight(request: Request) -> Sight | None:
 
 
 def may(request: Request, place: Any, right: Right) -> bool:
-    return reaches(request.sight, right, tags_of(request.registry, place) or ())
+    limits: Sight = request.sight
+    return limits.may(right, tags_of(request.registry, place) or ())
 
 
-def tags_of(registry: Any, place: Any) -> ReachTags | None:
+def tags_of(registry: Any, place: Any) -> Tags | None:
     """The tags of the nearest thing above that has any, itself included; None where nothing there carries tags."""
     reaches: dict[type, Reach] = registry.opsapp_reaches
     for node in lineage(place):
@@ -70,7 +71,7 @@ def on_context(event: ContextFound) -> None:
     if getattr(request, "caller", None) is None or request.sight is None:
         return
     tags = tags_of(request.registry, request.context)
-    if tags is not None and not reaches(request.sight, "see", tags):
+    if tags is not None and not request.sight.sees(tags):
         raise hidden()
 
 
@@ -127,7 +128,7 @@ def _for_a_while(request: Request) -> Identity:
 def passes(registry: Any, node: Node, sight: Sight, event: Event) -> bool:
     """Whether an event may be told to a limited person; kinds without a reach never are."""
     reach: EventReach | None = registry.opsapp_event_reaches.get(event.kind)
-    return reach is not None and reaches(sight, "see", reach(node, event))
+    return reach is not None and sight.sees(reach(node, event))
 
 
 def add_reach(config: Configurator, kind: type, reach: Reach) -> None:

@@ -6,10 +6,18 @@ import json
 import pytest
 
 from opsapp.monitoring.engine.lateststatus import latest_status
+from opsapp.monitoring.resources import incidents_of
 from opsapp.statuspages.engine import announcements
+from opsapp.statuspages.resources import name_pages, store_of
 from tests.support.monitoring import DOWN, UP, Lookout
 
+NOTICES, INCIDENTS = "/api/monitoring/notices", "/api/monitoring/incidents"
 OTHERS = ("Secret ledger", "Public shop")  # what the page must not name
+
+
+def form_of(page, act):
+    """The form of the page that has this act."""
+    return next(form for form in page.forms.values() if "act" in form.fields and form["act"].value == act)
 
 
 @pytest.fixture
@@ -180,3 +188,134 @@ def test_its_own_domain_is_in_the_links_of_feed_and_calendar(service, shop, page
     shown = texts(service, shop)
     assert "https://status.acme.example/status/acme" in shown["/feed.rss"]
     assert "https://status.acme.example/status/acme" in shown["/calendar.ics"].replace("\r\n ", "")
+
+
+def put(service, path, **body):
+    return service.otto.post_json(path, body, status=201).json["id"]
+
+
+def test_a_notice_is_on_the_pages_that_it_names(service, shop, page):
+    service.ada.post_json("/api/status/pages", {"slug": "globex", "name": "Globex"}, status=201)
+    for title, pages in (("For Acme", ["acme"]), ("For two", ["acme", "globex"]), ("For all", ["*"]), ("Main", None)):
+        put(service, NOTICES, title=title, **({"pages": pages} if pages else {}))
+
+    def shown(path):
+        return {notice["title"] for notice in service.anonymous.get(path).json["notices"]}
+
+    assert shown("/status/acme/status.json") == {"For Acme", "For two", "For all"}
+    assert shown("/status/globex/status.json") == {"For two", "For all"}
+    assert shown("/api/monitoring/status-page") == {"For all", "Main"}
+    assert "For Acme" in service.anonymous.get("/status/acme").html.select_one("#notices").text
+    assert "For Acme" in service.anonymous.get("/status/acme/feed.rss").text
+    titles = {row["title"]: row["pages"] for row in service.otto.get(NOTICES).json}
+    assert titles == {"For Acme": ["acme"], "For two": ["acme", "globex"], "For all": ["*"], "Main": ["public"]}
+
+
+def test_a_notice_stays_on_a_page_that_moves_and_is_on_no_other_page_of_its_path(service, shop, page):
+    notice = put(service, NOTICES, title="For Acme", pages=["acme"])
+    service.ada.put_json("/api/status/pages/acme", {"slug": "acme-corp"})
+    assert "For Acme" in service.anonymous.get("/status/acme-corp").text
+    assert service.otto.get(f"{NOTICES}/{notice}").json["pages"] == ["acme-corp"]
+    service.ada.delete("/api/status/pages/acme-corp")
+    service.ada.post_json("/api/status/pages", {"slug": "acme-corp", "name": "Another one"}, status=201)
+    assert "For Acme" not in service.anonymous.get("/status/acme-corp").text
+    assert service.otto.get(f"{NOTICES}/{notice}").json["pages"] == []
+    service.otto.put_json(f"{NOTICES}/{notice}", {"title": "Still to change"})
+
+
+def test_a_page_that_is_put_back_has_its_notices_again(service, shop, page):
+    put(service, NOTICES, title="For Acme", pages=["acme"])
+    deleted = service.ada.delete("/api/status/pages/acme").headers["X-Undo"]
+    service.ada.post_json(f"/api/deleted/{deleted}/undo", {})
+    assert "For Acme" in service.anonymous.get("/status/acme").text
+
+
+def test_nothing_is_put_on_a_page_that_is_not_there(service, page):
+    for path, body in ((NOTICES, {"title": "x"}), (INCIDENTS, {"name": "x"})):
+        answer = service.otto.post_json(path, body | {"pages": ["nobody"]}, status=422).json
+        assert answer["fields"]["pages"] == "no such status page: nobody"
+
+
+def test_an_incident_by_hand_is_on_the_pages_that_it_names_and_on_no_other(service, shop, page):
+    body = {"name": "The phones do not work", "target": "pbx-3.internal", "description": "Only we know."}
+    hidden = put(service, INCIDENTS, name="Nobody's business")
+    incident = put(service, INCIDENTS, **body, pages=["acme"])
+    assert service.otto.get(f"{INCIDENTS}/{incident}").json["pages"] == ["acme"]
+    said = {"stage": "identified", "message": "The line is cut."}
+    service.otto.post_json(f"{INCIDENTS}/{incident}/updates", said, status=201)
+    service.otto.post_json(
+        f"{INCIDENTS}/{incident}/updates", said | {"message": "By Bob.", "public": False}, status=201
+    )
+    shown = texts(service, shop)
+    shown[""] += service.anonymous.get(f"/status/acme/incidents/{incident}").text
+    for path in ("", "/feed.rss", "/status.json", "/history"):
+        assert "The phones do not work" in shown[path], path
+        assert not [word for word in ("pbx-3", "Only we", "By Bob", "business", "work is down") if word in shown[path]]
+    assert "The line is cut." in shown[""]
+    document = json.loads(shown["/status.json"])
+    assert [row["id"] for row in document["active_incidents"] if row.get("by_hand")] == [incident]
+    assert document["overall"] == "major_outage", "as the monitors say"
+    for path in ("/status", "/status.rss", "/status/history", "/api/monitoring/status-page"):
+        assert "The phones" not in service.anonymous.get(path).text
+    service.anonymous.get(f"/status/incidents/{incident}", status=404)
+    service.anonymous.get(f"/status/acme/incidents/{hidden}", status=404)
+    service.otto.post_json(f"{INCIDENTS}/{incident}/resolve", {})
+    assert "The phones do not work" in service.anonymous.get("/status/acme").text
+    (ended,) = [row for row in service.anonymous.get("/status/acme/status.json").json["history"][0]["incidents"]
+                if row["id"] == incident]  # fmt: skip
+    assert (ended["status"], ended["monitor_id"]) == ("resolved", None)
+
+
+def test_an_incident_that_is_forgotten_is_off_its_page(service, page):
+    incident = put(service, INCIDENTS, name="The phones do not work", pages=["acme", "*"])
+    service.otto.post_json(f"{INCIDENTS}/{incident}/resolve", {})
+
+    def forget(root):
+        incidents = incidents_of(root)
+        incidents.forget(service.clock.now() + 1, "", 100)
+        return [len(ids) for ids in incidents.by_page.values()]
+
+    assert service.transact(forget) == [0, 0]
+    assert "phones" not in service.anonymous.get("/status/acme/history").text
+
+
+def test_a_document_makes_a_page_and_puts_a_notice_on_it(service, page):
+    pages = service.ada.get("/api/export").json["status_pages"] + [{"slug": "new", "name": "New"}]
+    notice = {"title": "For the new page", "pages": ["acme", "new"]}
+    document = {"notices": [notice], "status_pages": pages}
+    service.ada.post_json("/api/apply", {"document": document})
+    assert "For the new page" in service.anonymous.get("/status/new").text
+    exported = service.ada.get("/api/export").json
+    assert exported["notices"][0]["pages"] == ["acme", "new"]
+    assert service.ada.post_json("/api/apply", {"document": exported}).json["changes"] == []
+    wrong = {"notices": [{"title": "x", "pages": ["nobody"]}]}
+    answer = service.ada.post_json("/api/apply", {"document": wrong}, status=422).json
+    assert answer["fields"] == {"notices.0.pages": "no such status page: nobody"}
+
+
+def test_an_operator_names_pages_in_the_forms(service, shop, page):
+    otto = service.browser("otto")
+    notice = form_of(otto.get("/incidents"), "notice")
+    assert notice["pages"].value == "public"
+    notice["title"], notice["pages"], notice["severity"] = "For Acme", "acme, public", "info"
+    listed = notice.submit().follow()
+    assert ", on acme, the page of all" in listed.html.select_one("#notices").text
+    opened = form_of(listed, "create")
+    opened["name"], opened["severity"], opened["pages"] = "No phones", "critical", "acme"
+    opened.submit().follow()
+    assert "No phones" in service.anonymous.get("/status/acme").text
+    (incident,) = service.otto.get(f"{INCIDENTS}?kind=by_hand").json
+    assert "It is shown on acme" in otto.get(f"/incidents/{incident['id']}").text
+
+
+def test_pages_of_an_older_version_have_ids_and_are_what_they_were(service, shop, page):
+    def older(root):
+        store = store_of(root)
+        store.pages.update({slug: {**kept.settings, "later": 1} for slug, kept in store.pages.items()})
+        name_pages(root)
+
+    service.transact(older)
+    found = service.ada.get("/api/status/pages/acme").json
+    assert found["id"]
+    assert {**found, "id": page["id"]}.items() <= page.items()
+    assert "Customer site" in service.anonymous.get("/status/acme").text

@@ -12,6 +12,7 @@ import pytest
 import opsapp
 from opsapp.auth.resources.teams import sight_for
 from opsapp.runtime.events import read_since
+from opsapp.tree.rights import RIGHTS
 from opsapp.web.openapi import endpoints
 from opsapp.web.sight import OPEN, passes
 from tests.engine.healing import Ward
@@ -54,6 +55,10 @@ class World:
             {"any": half.host},
             {"any": half.incident},
             {"window_id": half.window, "id": half.window},
+            {"request_id": half.request, "any": half.request},
+            {"deployment_id": half.deployment},
+            {"schedule_id": half.schedule, "any": half.schedule},
+            {"policy_id": half.policy, "any": half.policy},
         )
         self.before = self.walked().all(*self.own_ids)
         other_half(ward)
@@ -171,10 +176,33 @@ def test_what_is_hers_is_shown(world):
         "/api/monitoring/report",
         "/api/me",
     )
-    things = (monitor, host, f"/api/monitoring/incidents/{half.incident}/war-room", f"{monitor}/uptime")
+    things = (
+        f"/api/approvals/{half.request}",
+        monitor,
+        host,
+        f"/api/monitoring/incidents/{half.incident}/war-room",
+        f"{monitor}/uptime",
+    )
     pages = ("/monitors", f"/monitors/{half.up}", f"/monitors/{half.up}/edit", "/agents", f"/agents/{half.host}")
     windows = ("/api/maintenance", "/api/maintenance/calendar", "/maintenance", f"/maintenance/{half.window}")
-    more = (*windows, "/incidents", f"/incidents/{half.incident}", "/settings", "/find?q=frost", "/find?q=zulu")
+    deployments = ("/api/deployments", f"/api/deployments/{half.deployment}", "/deployments")
+    schedule, policy = f"oncall/schedules/{half.schedule}", f"oncall/policies/{half.policy}"
+    on_call = (
+        *("/api/oncall/now", "/api/oncall/schedules", "/api/oncall/policies", "/oncall", f"/{schedule}", f"/{policy}"),
+        *(f"/api/{schedule}", f"/api/{schedule}/shifts", f"/api/{policy}"),
+    )
+    more = (
+        *windows,
+        *on_call,
+        *deployments,
+        "/approvals",
+        f"/approvals/{half.request}",
+        "/incidents",
+        f"/incidents/{half.incident}",
+        "/settings",
+        "/find?q=frost",
+        "/find?q=zulu",
+    )
     for path in (*lists, *things, *pages, *more):
         assert path in shown, path
 
@@ -288,7 +316,7 @@ def test_no_event_tells_of_it(world):
     heard = [event for event in public if passes(service.app.registry, service.node, sight, event)]
     assert 0 < len(heard) < len(public)
     assert leaks(world, {str(number): str(event.data) for number, event in enumerate(heard)}) == {}
-    assert {event.kind for event in heard} <= {"monitor", "incident", "agent", "maintenance"}
+    assert {event.kind for event in heard} <= {"monitor", "incident", "agent", "approval", "maintenance"}
 
 
 def sight_of(world):
@@ -303,7 +331,7 @@ def test_a_key_is_limited_as_its_user(world):
 
 def test_every_view_says_a_word_that_is_known(world):
     said = {view.options.get("teams") for view in endpoints(world.service.app.registry)} - {None}
-    assert {"see", "act", "change", "filtered", "own"} <= said <= set(OPEN)
+    assert {*RIGHTS, "filtered", "own"} <= said <= set(OPEN)
 
 
 def test_the_door_for_assistants_is_shut(world):

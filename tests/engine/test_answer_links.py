@@ -352,3 +352,51 @@ def test_what_one_node_made_another_one_honours(desk, tmp_path):
         assert with_same_store.vera.get(f"/api/approvals/{request_id}").json["decided_by"] == "otto"
     finally:
         with_same_store.close()
+
+
+def team_of_otto(desk, **rights):
+    """The id of a new team; what it may do is changed by `desk.service.ada`."""
+    return desk.service.ada.post_json("/api/teams", {"name": "Shop", "members": ["otto"], **rights}).json["id"]
+
+
+def host_of(desk, tag):
+    agent = desk.service.ada.post_json("/api/agents", {"label": tag, "tags": [tag]}).json
+    report, headers = {"hostname": tag, "os": "Debian 12"}, {"X-Agent-Key": agent["key"]}
+    desk.service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", report, headers=headers)
+    return {"type": "agent_command", "params": {"command": "true", "agent_id": agent["agent_id"]}}
+
+
+@pytest.mark.parametrize("act", ["approve", "reject"])
+def test_who_comes_by_a_link_needs_the_right_of_the_team_at_that_moment(desk, act):
+    request_id, links = desk.asked(**host_of(desk, "shop"))
+    team_id = team_of_otto(desk, see=["shop"], act=["shop"], change=["shop"])
+    for told in (desk.open(links[act], status=410), desk.press(links[act], status=410)):
+        assert "Your team may not approve here" in told.text
+        assert "Call" not in told.text
+    assert (desk.request(request_id)["status"], desk.request(request_id)["votes"]) == ("pending", [])
+    desk.service.ada.put_json(f"/api/teams/{team_id}", {"approve": ["shop"]})
+    desk.press(links[act])
+    assert desk.request(request_id)["decided_by"] == "otto"
+
+
+def test_a_message_to_who_may_not_decide_has_no_link_to_do_so(desk):
+    team_of_otto(desk, see=["shop"], approve=["bank"])
+    assert desk.asked(**host_of(desk, "shop"))[1].keys() == {"page"}
+
+
+def test_an_incident_is_taken_over_by_link_as_far_as_the_team_may_act(desk):
+    lookout = Lookout(desk.service)
+    monitor = lookout.add(name="Shop", retries=0, tags=["shop"])
+    lookout.sees |= {monitor: DOWN}
+    lookout.run(60, step=10)
+    desk.after(5)
+    link = desk.links()["acknowledge"]
+    team_id = team_of_otto(desk, see=["shop"])
+    assert "Your team may not act here" in desk.press(link, status=410).text
+    desk.service.ada.put_json(f"/api/teams/{team_id}", {"see": [], "act": ["bank"]})
+    told = desk.open(link, status=410).text
+    assert "Your team may not act here" in told
+    assert "HTTP 500" not in told
+    desk.service.ada.put_json(f"/api/teams/{team_id}", {"act": ["shop"]})
+    desk.press(link)
+    assert [entry["username"] for entry in desk.audit("incident.acknowledge")] == ["otto"]

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 import pytest
 
 from opsapp.statuspages.engine import announcements
+from opsapp.statuspages.resources import store_of
 from tests.support.monitoring import DOWN
 from tests.support.subscribers import ADA, Press
 
@@ -95,3 +96,44 @@ def test_it_is_told_once_when_a_look_is_repeated_after_a_crash(press):
     [mail] = press.mailbox.mails
     assert mail.get_content().count("Warning: The phones move") == 1
     assert "Shop is down" in mail.get_content()
+
+
+def test_a_notice_of_another_page_is_not_told(press):
+    press.service.ada.post_json("/api/status/pages", {"slug": "acme", "name": "Acme"}, status=201)
+    press.service.tokens.clear()
+    notice = put(press, pages=["acme"])
+    after(press)
+    press.service.tokens.clear()
+    press.service.otto.post_json(f"{NOTICES}/{notice}/end", {})
+    after(press)
+    assert press.subjects == []
+
+
+def test_an_incident_by_hand_is_told_to_subscribers_of_its_page(press):
+    incident = press.service.otto.post_json("/api/monitoring/incidents", {"name": "No phones", "target": "pbx.internal",
+                                                                        "pages": ["public"]}).json["id"]  # fmt: skip
+    press.service.otto.post_json("/api/monitoring/incidents", {"name": "Nobody's business"})
+    after(press)
+    press.service.tokens.clear()
+    said = {"stage": "identified", "message": "The line is cut."}
+    press.service.otto.post_json(f"/api/monitoring/incidents/{incident}/updates", said, status=201)
+    after(press)
+    press.service.tokens.clear()
+    press.service.otto.post_json(f"/api/monitoring/incidents/{incident}/resolve", {})
+    after(press)
+    assert press.subjects == ["[Lindenhof] No phones", "[Lindenhof] No phones: Cause found",
+                              "[Lindenhof] No phones is over"]  # fmt: skip
+    assert f"https://status.example/status/incidents/{incident}" in press.mailbox.mails[0].get_content()
+    assert not [mail for mail in press.mailbox.mails if "pbx" in str(mail)]
+
+
+def test_a_notice_of_before_pages_is_told_over_on_the_page_of_all(press):
+    put(press)
+    after(press)
+    press.service.transact(lambda root: store_of(root).notices.update(
+        {name: notice.title for name, notice in store_of(root).told_notices().items()}))  # fmt: skip
+    press.service.tokens.clear()
+    [notice] = press.service.otto.get(NOTICES).json
+    press.service.otto.post_json(f"{NOTICES}/{notice['id']}/end", {})
+    after(press)
+    assert press.subjects[-1] == "[Lindenhof] Notice is over: The phones move"

@@ -65,7 +65,8 @@ def fill(ward: Any) -> None:
         client.post_json("/api/me/filters", {"name": "web", "path": "/monitors", "query": "tag=web"})
     ada.put_json("/api/healing/dependencies", {"dependencies": [{"target": "Shop", "depends_on": ["box-1"]}]})
     service.transact(add_problem, service.clock.now())
-    ward.hosts.here = [place("box-1", agent["agent_id"])]
+    others = [host for host in ward.hosts.here if host.name != "box-1"]
+    ward.hosts.here = [*others, place("box-1", agent["agent_id"])]
     ward.at("approve").report(f"agent:{agent['agent_id']}", **FAILED).turn().turn(6)
     serieswork.flush(service.node)
 

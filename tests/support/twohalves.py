@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from opsapp.approvals import resources as approvals
 from opsapp.auth import resources as auth
 from opsapp.runtime import serieswork
+from opsapp.tree.rights import RIGHTS
 from opsapp.ui.plan import PAGES
 from opsapp.web import openapi
 from opsapp.web.sse import CONTENT_TYPE
 from tests.support import estate
+from tests.support.hosts import place
 from tests.support.monitoring import DOWN, UP, Lookout
 
 TEAM_TAG, OTHER_TAG = "northern", "southern-tag"
@@ -37,6 +40,11 @@ class Half(NamedTuple):
     host: str
     incident: str
     window: str
+    request: str
+    case: str
+    deployment: str
+    schedule: str
+    policy: str
 
 
 def own_half(ward: Any, lookout: Lookout) -> Half:
@@ -56,7 +64,52 @@ def own_half(ward: Any, lookout: Lookout) -> Half:
     incident = service.ada.get(f"/api/monitoring/incidents?monitor_id={down}").json[0]["id"]
     window = service.otto.post_json("/api/maintenance", WINDOW | {"scope": [down, agent["agent_id"]]}).json["id"]
     service.otto.post_json("/api/maintenance", WINDOW | {"name": "All of it", "recurring": "0 3 * * 0"})
-    return Half(up, down, agent["agent_id"], incident, window)
+    here, ward.hosts.here = ward.hosts.here, [place("frost-1", agent["agent_id"])]
+    posted = {"title": "polaris 1.0", "monitors": [f"tag:{TEAM_TAG}"], "hosts": ["frost-1"]}
+    deployment = service.otto.post_json("/api/deployments", posted).json["id"]
+    service.otto.post_json("/api/deployments", {"title": "new certificates"})
+    ward.hosts.here = here
+    layer = {"users": ["otto"], "start": "2055-01-11"}
+    schedule = {"name": "Northern watch", "zone": "UTC", "layers": [layer]}
+    on_call = service.ada.post_json("/api/oncall/schedules", schedule).json["id"]
+    calls = {"name": "Northern calls", "steps": [{"schedules": [on_call]}], "tags": [TEAM_TAG]}
+    policy = service.ada.post_json("/api/oncall/policies", calls).json["id"]
+    heal(ward, "frost-1", agent["agent_id"])
+    request = service.ada.get("/api/approvals").json[0]
+    asked = request["request_id"], request["case_id"]
+    return Half(up, down, agent["agent_id"], incident, window, *asked, deployment, on_call, policy)
+
+
+def heal(ward: Any, name: str, agent_id: str) -> None:
+    """One that people were told of and that is over, and one that waits for people."""
+    ward.hosts.here = [place(name, agent_id), *ward.hosts.here]
+    for level in ("notify", "approve"):
+        ward.at(level).report(f"agent:{agent_id}", **estate.FAILED).turn().turn(6)
+        if level == "notify":
+            ward.turn(400).report(f"agent:{agent_id}", service__nginx__state="active").turn().turn(6)
+
+
+def shared_request(ward: Any, *agent_ids: str) -> str:
+    """One about hosts of both halves."""
+
+    def ask(root: Any) -> str:
+        plan = {"host": None, "targets": [{"case_id": agent_id, "target": agent_id} for agent_id in agent_ids]}
+        asked = approvals.request(
+            root,
+            kind="heal",
+            subject="southern outage",
+            plan=plan,
+            reason="both halves",
+            risk="low",
+            requested_by="healing",
+            now=ward.clock.now(),
+            expiry_s=36000,
+            about={"case_id": agent_ids[0]},
+            subjects=[f"agent:{agent_id}" for agent_id in agent_ids],
+        )
+        return asked.__name__
+
+    return str(ward.service.transact(ask))
 
 
 def other_half(ward: Any) -> None:
@@ -69,6 +122,9 @@ def other_half(ward: Any) -> None:
     ):
         service.ada.post_json(f"/api/{kind}", body | {"tags": [OTHER_TAG]})
     lost = service.ada.post_json("/api/monitoring/endpoints", {"name": "zulu-lost", "type": "push"}).json["id"]
+    box = service.ada.get("/api/agents?q=box-1").json[0]["id"]
+    frost = service.ada.get("/api/agents?q=frost-1").json[0]["id"]
+    shared_request(ward, frost, box)
     service.ada.delete(f"/api/monitoring/endpoints/{lost}")  # can be put back: it is told of for a minute
 
 
@@ -79,12 +135,15 @@ def of_everything_to_its_own(service: Any) -> None:
     windows = [row for row in service.ada.get("/api/maintenance").json if row["name"] == "Patch day"]
     for path in (f"/api/maintenance/{row['id']}" for row in windows):
         service.ada.put_json(path, {"scope": own})
+    policies = [row for row in service.ada.get("/api/oncall/policies").json if row["name"] == "Standard"]
+    for path in (f"/api/oncall/policies/{row['id']}" for row in policies):
+        service.ada.put_json(path, {"tags": ["web"]})
 
 
 def member(service: Any, name: str = "lena", role: str = "operator", **rights: list[str]) -> Any:
     """A client for a new user who is in a team of their own."""
     service.transact(lambda root: auth.create(root, name, role, "", service.clock.now()).role)
-    given = rights or {right: [TEAM_TAG] for right in ("see", "act", "change")}
+    given = rights or {right: [TEAM_TAG] for right in RIGHTS}
     service.ada.post_json("/api/teams", {"name": f"of {name}", "members": [name], **given})
     return service.client(name)
 

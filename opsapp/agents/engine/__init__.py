@@ -16,7 +16,7 @@ from .commands import (
     recall_command,
     send_command,
 )
-from .directory import seen_agents
+from .directory import agent_tags, catch_up_agents, seen_agents
 from .executor import ExecutorProcess, executor_history, executor_of, executor_trouble, needs_admin, require_author
 from .executor_standing import not_held
 from .memory import subject
@@ -31,8 +31,10 @@ __all__ = [
     "HostFacts",
     "HostsStanding",
     "SilentHost",
+    "agent_tags",
     "answer_of",
     "cancel_command",
+    "catch_up_agents",
     "changed_since",
     "command_of",
     "executor_history",

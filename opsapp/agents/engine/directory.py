@@ -179,8 +179,17 @@ def tags_of_agent(agent: Agent) -> Collection[str]:
 
 
 def tags_of_event(node: Node, event: Event) -> Collection[str]:
-    facts = directory_of(node).known_facts(event.data.get("agent_id", ""))
+    return agent_tags(node, event.data.get("agent_id", ""))
+
+
+def agent_tags(node: Node, agent_id: str) -> Collection[str]:
+    """From memory, as it was caught up last."""
+    facts = directory_of(node).known_facts(agent_id)
     return () if facts is None else facts.tags
+
+
+def catch_up_agents(root: Root) -> None:
+    directory_of(node_of(root)).catch_up(root)
 
 
 def seen_agents(root: Root, sight: Sight) -> Collection[str]:

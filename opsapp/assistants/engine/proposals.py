@@ -125,8 +125,16 @@ def _ask(root: Root, asker: Asker, deed: ProposedDeed, reason: str, rehearsed: R
         now=node_of(root).clock.now(),
         expiry_s=node_of(root).config[AssistantSettings].expiry_s,
         about={"assistant": plain(_proposer(asker, reason, deed.needs, past))},
+        subjects=_subjects(plan),
     )
     return _opened(root, asker, request.__name__, digest, plan.what)
+
+
+def _subjects(plan: ActionPlan | RulePlan) -> list[str]:
+    """A rule that is added is about whatever comes to have its tags."""
+    if isinstance(plan, RulePlan) or plan.rule.targets is None:
+        return []
+    return [f"agent:{plan.host}", *(f"monitor:{monitor_id}" for monitor_id in plan.rule.targets.monitors)]
 
 
 def _run(root: Root, asker: Asker, given: ProposeRun) -> ProposalOpened:

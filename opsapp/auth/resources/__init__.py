@@ -24,7 +24,7 @@ from .sessions import (
     session_of,
     sessions_of,
 )
-from .teams import Teams
+from .teams import Teams, sight_for
 from .tickets import make_ticket, purge_tickets, use_ticket
 from .users import (
     AccountChange,
@@ -93,6 +93,7 @@ __all__ = [
     "sessions_of",
     "set_up",
     "shown",
+    "sight_for",
     "use_recovery_code",
     "use_ticket",
     "users_of",

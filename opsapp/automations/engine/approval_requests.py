@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.agents.engine import subject
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
@@ -42,8 +43,16 @@ def request(root: Root, run: Run, now: float, proposed: Proposer | None = None) 
         about=about if proposed is None else {**about, "assistant": plain(proposed)},
         approvers=settings.approvers,
         quorum=settings.quorum,
+        subjects=_subjects(root, run),
     )
     return asked.__name__
+
+
+def _subjects(root: Root, run: Run) -> list[str]:
+    """The hosts that it is about; none where it does anything elsewhere too."""
+    places = {automation.params.place for automation in with_parts(root, run.automation_id)}
+    hosts = {agent_id for pairs in (run.hosts or {}).values() for agent_id, _ in pairs}
+    return [subject(agent_id) for agent_id in sorted(hosts)] if places <= {"agents", "inside"} else []
 
 
 def plan(run: Run) -> JsonObject:

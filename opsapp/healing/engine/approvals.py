@@ -18,6 +18,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .context import PipelineContext
+from .reach import subjects_asked
 from .waves import sizes_of
 
 Wanted = tuple[CaseRecord, Plan]
@@ -32,10 +33,13 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
     if len(wanted) > 1:
         targets = [target_of(asked, own) for (asked, _), own in zip(wanted, plans, strict=True)]
         whole = _together(context, record.rule_id, plans[0], targets)
-        return _request(context, record, whole, reason=reason, risk=risk, requested_by="healing")
+        pairs = zip(wanted, plans, strict=True)
+        about = [subject for (asked, _), own in pairs for subject in subjects_asked(asked, own)]
+        return _request(context, record, whole, about, reason=reason, risk=risk, requested_by="healing")
     allowed = allowed_before(context.root, record, plans[0])
     by, more = ("healing", None) if allowed is None else (allowed.requested_by, allowed.about)
-    asked = _request(context, record, plans[0], reason=reason, risk=risk, requested_by=by, more=more)
+    subjects = subjects_asked(record, plans[0])
+    asked = _request(context, record, plans[0], subjects, reason=reason, risk=risk, requested_by=by, more=more)
     if allowed is not None:
         asked.allow(context.root, allowed.by, allowed.comment, context.now)
     return asked
@@ -46,13 +50,23 @@ def ask_drafted(
 ) -> Approval:
     """What several transactions have written: `first` leads, whose target is among these."""
     plan = _together(context, first.rule_id, draft.shown, targets)
-    return _request(context, first, plan, reason=draft.reason, risk=draft.risk, requested_by="healing", name=draft.name)
+    return _request(
+        context,
+        first,
+        plan,
+        draft.subjects(),
+        reason=draft.reason,
+        risk=draft.risk,
+        requested_by="healing",
+        name=draft.name,
+    )
 
 
 def _request(
     context: PipelineContext,
     record: CaseRecord,
     plan: HealPlan,
+    subjects: Sequence[str],
     *,
     reason: str,
     risk: str,
@@ -72,6 +86,7 @@ def _request(
         expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
         about={"case_id": record.id, "ledger_id": record.entry_id, **(more or {})},
         name=name,
+        subjects=subjects,
     )
 
 

@@ -6,7 +6,7 @@ it when somebody looks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from opsapp.agents.resources import Agent
@@ -38,12 +38,15 @@ def post(root: Root, deployments: Deployments, said: DeploymentSettings, by: str
     return deployment
 
 
-def mistakes(root: Root, named: Mapping[str, Sequence[str]], at: float | None) -> dict[str, str]:
-    """What only the store and the clock can tell, by field."""
+def mistakes(
+    root: Root, named: Mapping[str, Sequence[str]], at: float | None, seen: Collection[str] | None = None
+) -> dict[str, str]:
+    """What only the store and the clock can tell, by field. `seen`: what is not among these keys is not there."""
     node, inventory = node_of(root), _inventory(root)
     now, wrong = node.clock.now(), {}
     for kind, word in KINDS.items():
-        unknown = [name for name in named.get(kind, ()) if not _key(inventory, kind, name)]
+        keys = {name: _key(inventory, kind, name) for name in named.get(kind, ())}
+        unknown = [name for name, key in keys.items() if not key or (seen is not None and key not in seen)]
         if unknown:
             words = f"there is no {word} called {' nor '.join(unknown)}, or more than one"
             wrong[kind] = words + HEARD * (kind == "hosts")
@@ -51,6 +54,11 @@ def mistakes(root: Root, named: Mapping[str, Sequence[str]], at: float | None) -
     if at is not None and not now - days * DAY_S < at <= now + AHEAD_S:
         wrong["at"] = f"must not lie in the future, nor more than {days} days back"
     return wrong
+
+
+def about_named(root: Root, kind: str, name: str) -> str | None:
+    """What a deployment that names this is about."""
+    return _key(_inventory(root), kind, name)
 
 
 def _inventory(root: Root) -> Inventory:
@@ -63,7 +71,7 @@ def _inventory(root: Root) -> Inventory:
 def _key(inventory: Inventory, kind: str, name: str) -> str | None:
     """What the index has for this host, monitor or tag."""
     if name.startswith(TAG):
-        return _tagged(KINDS[kind], name.removeprefix(TAG)) if name != TAG else None
+        return tagged(KINDS[kind], name.removeprefix(TAG)) if name != TAG else None
     if kind == "hosts":
         host = inventory.agent_named(name)
         return None if host is None else host.subject
@@ -72,7 +80,8 @@ def _key(inventory: Inventory, kind: str, name: str) -> str | None:
     return own if own in inventory.by_subject else monitors[0] if len(monitors) == 1 else None
 
 
-def _tagged(word: str, tag: str) -> str:
+def tagged(word: str, tag: str) -> str:
+    """What the index has for a tag of hosts or monitors."""
     return f"{word}-tag:{tag}"
 
 
@@ -83,8 +92,8 @@ def of_moment(
     if not deployments_of.is_there(root):  # the past of a store that had none yet
         return []
     subjects = [f"monitor:{monitor.id}" for monitor in monitors]
-    subjects += [_tagged("monitor", tag) for monitor in monitors for tag in monitor.record.tags]
-    subjects += [] if agent is None else [f"agent:{agent.id}", *(_tagged("host", tag) for tag in agent.tags)]
+    subjects += [tagged("monitor", tag) for monitor in monitors for tag in monitor.record.tags]
+    subjects += [] if agent is None else [f"agent:{agent.id}", *(tagged("host", tag) for tag in agent.tags)]
     return deployments_of(root).within(subjects, span.since, span.until, most)
 
 

@@ -18,7 +18,7 @@ from opsapp.healing.moments import MomentCurve, MomentLane, MomentMark, StateRow
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.durations import whole
-from opsapp.maintenance.engine import covers, occurrences
+from opsapp.maintenance.engine import HEALING, MAINTENANCE, covers, occurrences
 from opsapp.maintenance.resources import plans_of
 from opsapp.monitoring.resources import Incident, Monitor, incidents_of
 from opsapp.series import NAMES, HistoryReader, Rollup
@@ -63,9 +63,7 @@ def marks_of(
     span: AskedSpan,
 ) -> FoundMarks:
     """Find the marks of a host and monitors, or `about` an incident of them, the oldest first."""
-    incidents = [
-        incident for monitor in monitors for incident in incidents_of(root).touching(span.since, span.until, monitor.id)
-    ]
+    incidents = _incidents(root, monitors, span)
     incidents += [about] if about is not None and not monitors else []
     ids = {*names, *(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
     kinds = [
@@ -76,6 +74,28 @@ def marks_of(
         [_of_deployment(deployment) for deployment in deployed],
         list(_foreseen(root, names)),
     ]
+    return _found(kinds, span)
+
+
+def marks_within(
+    root: Root, agent_id: str | None, monitors: Collection[Monitor], deployed: Iterable[Deployment], span: AskedSpan
+) -> FoundMarks:
+    """What is told to who sees these and nothing else: no heal, no run, no window that holds healing."""
+    ids = {*(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
+    kinds = [
+        [mark for incident in _incidents(root, monitors, span) for mark in _of_incident(incident)],
+        list(_windows(root, ids, span, (MAINTENANCE,))),
+        [_of_deployment(deployment) for deployment in deployed],
+    ]
+    return _found(kinds, span)
+
+
+def _incidents(root: Root, monitors: Collection[Monitor], span: AskedSpan) -> list[Incident]:
+    incidents = incidents_of(root)
+    return [incident for monitor in monitors for incident in incidents.touching(span.since, span.until, monitor.id)]
+
+
+def _found(kinds: Iterable[Iterable[MomentMark]], span: AskedSpan) -> FoundMarks:
     within = [
         sorted((mark for mark in marks if _is_within(mark, span)), key=lambda mark: mark.since) for marks in kinds
     ]
@@ -138,9 +158,11 @@ def _spoken(word: str | None) -> str:
     return (word or "").replace("_", " ")
 
 
-def _windows(root: Root, ids: Collection[str], span: AskedSpan) -> Iterator[MomentMark]:
+def _windows(
+    root: Root, ids: Collection[str], span: AskedSpan, families: Collection[str] = (MAINTENANCE, HEALING)
+) -> Iterator[MomentMark]:
     for plan in plans_of(root):
-        if covers(plan, ids):
+        if plan.family in families and covers(plan, ids):
             for time in occurrences(plan, span.since, span.until, MOST_TIMES):
                 yield MomentMark(
                     "planned",

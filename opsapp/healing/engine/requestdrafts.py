@@ -20,7 +20,7 @@ from opsapp.healing.stages.moves import AskApproval
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.waves import DeedChange
 
-from . import approvals, notifications, steps, waves
+from . import approvals, notifications, reach, steps, waves
 from .context import PipelineContext
 
 ASKED_AT_ONCE = 200  # cases, in one transaction: as long as others may have to wait for it
@@ -88,7 +88,9 @@ def _add(context: PipelineContext, asking: Asking, step: Step, asked: Asked) -> 
         approvals.shown(record, plan, context.world, context.root) for record, plan in zip(records, plans, strict=True)
     ]
     draft = asking.of_step(step) or _begun(asking, step, records[0], plans[0], shown[0])
-    draft.add(tuple(approvals.target_of(record, plan) for record, plan in zip(records, shown, strict=True)))
+    asked_about = [*zip(records, shown, strict=True)]
+    subjects = {subject for record, plan in asked_about for subject in reach.subjects_asked(record, plan)}
+    draft.add(tuple(approvals.target_of(record, plan) for record, plan in asked_about), subjects)
     for record, (case, then) in zip(records, asked, strict=True):
         steps.await_request(context, case, then._replace(case=record), draft.name, f"{draft.name}/{record.id}")
 

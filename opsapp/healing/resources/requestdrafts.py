@@ -18,12 +18,14 @@ PIECE = "part of a request"  # what people call it
 
 
 class DraftPiece(SealedFields):
-    """The targets that one transaction added to a draft."""
+    """The targets that one transaction added to a draft, and the hosts and monitors that they are about."""
 
     sealed_fields = ("targets",)
+    subjects: tuple[str, ...] | None = None  # a draft that an older version began does not say it
 
-    def __init__(self, targets: Iterable[AskedTarget]):
+    def __init__(self, targets: Iterable[AskedTarget], subjects: Iterable[str]):
         self.targets = tuple(target._asdict() for target in targets)
+        self.subjects = tuple(sorted(subjects))
 
 
 class RequestDraft(SealedFields):
@@ -45,8 +47,14 @@ class RequestDraft(SealedFields):
     def shown(self) -> HealPlan:
         return HealPlan(**self.plan)  # type: ignore[arg-type]
 
-    def add(self, targets: tuple[AskedTarget, ...]) -> None:
-        self.pieces[len(self.pieces)] = DraftPiece(targets)
+    def add(self, targets: tuple[AskedTarget, ...], subjects: Iterable[str]) -> None:
+        self.pieces[len(self.pieces)] = DraftPiece(targets, subjects)
+
+    def subjects(self) -> tuple[str, ...]:
+        """None where a piece does not say what it is about, or cannot be read."""
+        told = [piece.subjects for piece in ChildrenOf(self.pieces, PIECE).some(self.pieces.keys())]
+        is_known = len(told) == len(self.pieces) and None not in told
+        return tuple(subject for subjects in told for subject in subjects) if is_known else ()
 
     def targets(self) -> Iterator[AskedTarget]:
         for piece in ChildrenOf(self.pieces, PIECE).some(self.pieces.keys()):

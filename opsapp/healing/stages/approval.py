@@ -62,7 +62,7 @@ class HealPlan(NamedTuple):
     definition: str
     rollback: str
     automation: Mapping[str, object] | None = None
-    hosts: Sequence[object] | None = None
+    hosts: Sequence[Mapping[str, str]] | None = None
     targets: tuple[AskedTarget, ...] | None = None
     waves: str | None = None
 

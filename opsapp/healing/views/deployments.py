@@ -2,54 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyramid.request import Request
 
 from opsapp.healing.deployments import Deployment, DeploymentRecord, Deployments, DeploymentSettings
+from opsapp.healing.engine import deploymentreach as reach
 from opsapp.healing.engine import deployments as engine
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
+from opsapp.web.listpages import counted
 from opsapp.web.schemas import Created, Deleted
 from opsapp.wire.records import made
 
 USUAL = 100  # of a list that grows with the years
 
 
-@api.get(Deployments, query=Paging, returns=[DeploymentRecord])
+def wrong(context: Deployments, request: Request, sound: Any) -> dict[str, str]:
+    named = {kind: sound.get(kind) or () for kind in engine.KINDS}
+    if request.sight is None:
+        return engine.mistakes(request.root, named, sound.get("at"))
+    seen = reach.reached(request.root, request.sight).named
+    unknown = engine.mistakes(request.root, named, sound.get("at"), seen)
+    return reach.misfits(request.root, request.sight, named) | unknown
+
+
+@api.get(Deployments, query=Paging, returns=[DeploymentRecord], teams="filtered")
 def list_deployments(context: Deployments, request: Request) -> list[DeploymentRecord]:
-    """What was deployed, the newest first; 100 where no limit is given."""
+    """What was deployed, the newest first; 100 where no limit is given. Who is in a team gets what is about hosts and
+    monitors that it sees, of the newest 2,000, and their names alone."""
     query = request.valid_query
-    page, count = context.page(query["limit"] or USUAL, query["offset"])
-    request.response.headers["X-Total-Count"] = str(count)
-    return [deployment.record() for deployment in page]
+    limit, offset = query["limit"] or USUAL, query["offset"]
+    if request.sight is not None:
+        return counted(request, *reach.page(context, reach.reached(request.root, request.sight), limit, offset))
+    page, count = context.page(limit, offset)
+    return counted(request, [deployment.record() for deployment in page], count)
 
 
 @api.create(
     Deployments,
     body=DeploymentSettings,
-    also=lambda context, request, sound: engine.mistakes(
-        request.root, {kind: sound.get(kind) or () for kind in engine.KINDS}, sound.get("at")
-    ),
+    also=wrong,
     idempotent=True,
     returns=Created,
     audit="deployment.create",
+    teams="filtered",
 )
 def post_deployment(context: Deployments, request: Request) -> Created:
     """Something was deployed: a mark on the axis of the hosts and monitors that are named (or have the tag, as
-    `tag:NAME`), or of all. Without `at` it was now."""
+    `tag:NAME`), or of all. Without `at` it was now. Who is in a team names what the team may act on."""
     said, now = made(DeploymentSettings, request.valid_body), request.node.clock.now()
     deployment = engine.post(request.root, context, said, request.caller.name, now)
     request.audit("deployment.create", deployment.id, after=deployment.fields)
     return Created(deployment.id)
 
 
-@api.get(Deployment, returns=DeploymentRecord)
+@api.get(Deployment, returns=DeploymentRecord, teams="see")
 def show_deployment(context: Deployment, request: Request) -> DeploymentRecord:
     """One deployment."""
-    return context.record()
+    if request.sight is None:
+        return context.record()
+    return reach.narrowed(context, reach.reached(request.root, request.sight))
 
 
-@api.delete(Deployment, returns=Deleted, audit="deployment.delete", undoes=True)
+@api.delete(Deployment, returns=Deleted, audit="deployment.delete", undoes=True, teams="act")
 def delete_deployment(context: Deployment, request: Request) -> Deleted:
     """It is a mark no more: it was posted by mistake."""
     request.audit("deployment.delete", context.id, before=context.fields)

@@ -27,6 +27,8 @@ from .board import prepare as prepare_board
 from .windows import end_healing, move_healing, open_healing
 
 __all__ = [
+    "HEALING",
+    "MAINTENANCE",
     "Active",
     "WindowPlan",
     "active",

@@ -10,12 +10,13 @@ from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.logic.uptime import shown as shown_uptime
 from opsapp.monitoring.notices import NoticeSettings
 from opsapp.monitoring.probes.transfers import Reply
+from opsapp.monitoring.shownon import PageScope
 
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, LatestStatus, latest_status
 from .monitorlists import MonitorTally, statuses_now, tally
-from .notices import shown as open_notices
+from .notices import every_open as open_notices
 from .register import Entry
 from .reports import budget_pasts, budgets_left
 from .retention import archived_incidents
@@ -41,6 +42,7 @@ __all__ = [
     "MonitoringSettings",
     "MonitorsStanding",
     "NoticeSettings",
+    "PageScope",
     "Reply",
     "ReportTotal",
     "ReportedLine",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.auth.resources import sight_for
 from opsapp.monitoring.resources import incidents_of
 from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
 from opsapp.tree.root import Root
 
 from .changes import acknowledge
+from .reach import tags_of_incident
 
 
 class TakenOver:
@@ -20,6 +22,9 @@ class TakenOver:
 
     def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
         incident = _incident(root, thing_id)
+        sight = sight_for(root, by.name)
+        if sight is not None and not sight.may("act", tags_of_incident(incident)):
+            return "Your team may not act here."
         if incident.acknowledged_by is not None:
             return f"{incident.acknowledged_by} has acknowledged it already."
         return None if incident.resolved is None else "This incident is over."

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance.engine import instant
 from opsapp.monitoring.notices import MOST_OPEN, NoticeSettings, StatusNotice, StatusNotices, notices_of, notices_place
 from opsapp.monitoring.records import SEVERITIES, PublicNotice
+from opsapp.monitoring.shownon import ids_of
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -17,6 +21,7 @@ EVENT = "status_page"
 def put(root: Root, notices: StatusNotices, said: NoticeSettings, user: str, now: float) -> StatusNotice:
     if len(notices.open_ones(now)) >= MOST_OPEN:
         raise Conflict(f"At most {MOST_OPEN} notices may be open. End one first.", code="too_many_notices")
+    said = replace(said, pages=ids_of(root, said.pages))
     notice = StatusNotice(said, _end_of(root, said.until), user, now)
     notices.add(notice, now)
     emit(root, EVENT, {"change": "notices"})
@@ -25,6 +30,7 @@ def put(root: Root, notices: StatusNotices, said: NoticeSettings, user: str, now
 
 def change(root: Root, notice: StatusNotice, said: NoticeSettings, now: float) -> None:
     _refuse_over(notice, now)
+    said = replace(said, pages=ids_of(root, said.pages, notice.stored.pages))
     notice.fields, notice.ends_at = settings_of(said), _end_of(root, said.until)
     emit(root, EVENT, {"change": "notices"})
 
@@ -55,12 +61,18 @@ def wrong_end(root: Root, until: str | None, stored: str | None = None) -> dict[
     return {"until": "must be in the future"} if over else {}
 
 
-def shown(root: Root, now: float, only: frozenset[str] | None = None) -> list[PublicNotice]:
-    """The open ones as visitors see them, the worst first."""
+def shown(root: Root, now: float, only: frozenset[str] | None = None, page: str = MAIN) -> list[PublicNotice]:
+    """The open ones as visitors of a page see them, the worst first."""
     notices = notices_of(root)
-    open_ones = [] if notices is None else notices.open_ones(now)
+    open_ones = [] if notices is None else notices.on_page(page, now)
     rows = [notice.public() for notice in open_ones if only is None or notice.id in only]
     return sorted(rows, key=lambda row: SEVERITIES.index(row.severity), reverse=True)
+
+
+def every_open(root: Root, now: float) -> list[StatusNotice]:
+    """Of every page."""
+    notices = notices_of(root)
+    return [] if notices is None else notices.open_ones(now)
 
 
 def _end_of(root: Root, until: str | None) -> float | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import earliest_id
+from opsapp.lib.pagenames import MAIN, is_on
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.earlier import days_before
@@ -20,8 +21,10 @@ from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, UpAndDown
 from opsapp.monitoring.logic.uptime import enough_known
+from opsapp.monitoring.onpages import has_before, ids_between, shown_on
 from opsapp.monitoring.records import IncidentRecord, PublicIncident, PublicWindow, StatusDocument
-from opsapp.monitoring.resources import incidents_of, monitors_of
+from opsapp.monitoring.resources import Incident, incidents_of, monitors_of
+from opsapp.monitoring.shownon import PageScope, page_of
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
@@ -32,26 +35,26 @@ EMPTY = OOTreeSet()
 Told = list[tuple[IncidentRecord, str]]  # with the name of its monitor at present
 
 
-def status_document(node: Node, root: Root, only: Collection[str] | None = None) -> StatusDocument:
-    """The status of the tagged monitors; or `only` of these, whose own page has no notices and no name of another
-    monitor."""
-    now, entries = node.clock.now(), _entries(node, root, only)
+def status_document(node: Node, root: Root, scope: PageScope | None = None) -> StatusDocument:
+    """The status of the tagged monitors; or of the page of this scope, on which is no name of another monitor."""
+    now, entries = node.clock.now(), _entries(node, root, scope)
     names = {entry.id: entry.name for entry in entries}
-    told = _incidents(root, names, now)
+    page = page_of(scope)
+    told = _incidents(root, names, now, page)
     return statuspage.document(
         _components(node, root, sorted(entries, key=by_name), now),
         _public(told, _causes(node, root, told, set(names.values()), now)),
         _windows(node, root, names, now),
         int(now),
-        notices.shown(root, now) if only is None else (),
+        notices.shown(root, now, page=page),
     )
 
 
-def _entries(node: Node, root: Root, only: Collection[str] | None) -> list[Entry]:
+def _entries(node: Node, root: Root, scope: PageScope | None) -> list[Entry]:
     entries = watch_of(node).entries(root)
-    if only is None:
+    if scope is None:
         return [entry for entry in entries.values() if TAG in entry.settings.tags]
-    return [entries[monitor_id] for monitor_id in only if monitor_id in entries]
+    return [entries[monitor_id] for monitor_id in scope.monitors if monitor_id in entries]
 
 
 def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> StatusDocument:
@@ -87,7 +90,7 @@ def _published_then(
         monitor.id: WatchedSeries(monitor.id, monitor.series, monitor.created_at, monitor.record.interval)
         for monitor in published
     }
-    return components, series, _public(_incidents(then, names, at)), _windows(node, then, names, at)
+    return components, series, _public(_incidents(then, names, at, MAIN)), _windows(node, then, names, at)
 
 
 class WatchedSeries(NamedTuple):
@@ -156,73 +159,80 @@ def _days(node: Node, root: Root, entry: Entry, end: int) -> PublicDays:
     return PublicDays.of(_spent(node, root, series, start, end), _earlier(root, series, end), series, start, end)
 
 
-def _incidents(root: Root, names: dict[str, str], now: float) -> Told:
-    """Newest first, each with the monitor's present name."""
-    since = now - statuspage.DAYS * statuspage.DAY_S
+def _incidents(root: Root, names: dict[str, str], now: float, page: str) -> Told:
+    """Newest first, each with the monitor's present name; with those that people put on this page."""
+    since, incidents = now - statuspage.DAYS * statuspage.DAY_S, incidents_of(root)
     records = [
         (incident.record(now), name)
         for monitor_id, name in names.items()
-        for incident in incidents_of(root).touching(since, now + 1, monitor_id)
+        for incident in incidents.touching(since, now + 1, monitor_id)
     ]
+    records += [(incident.record(now), title_of(incident)) for incident in shown_on(incidents, page, since, now + 1)]
     return sorted(records, key=lambda told: told[0].id, reverse=True)
+
+
+def title_of(incident: Incident) -> str:
+    """Of one that was opened by hand: without what people here call its place."""
+    return incident.monitor_name if incident.told is None else incident.told.name
 
 
 def _public(told: Told, causes: Mapping[str, str] = MappingProxyType({})) -> list[PublicIncident]:
     return [
-        PublicIncident.of(record, name, causes.get(name) if record.status == "open" else None) for record, name in told
+        PublicIncident.of(record, name, causes.get(name) if record.is_open and record.monitor_id else None)
+        for record, name in told
     ]
 
 
 def _causes(node: Node, root: Root, told: Told, published: set[str], now: float) -> dict[str, str]:
     """What open incidents come from, where that is published too."""
     causes_of = node.registry.queryUtility(IRootCauses)
-    suffering = {name for record, name in told if record.status == "open"}
+    suffering = {name for record, name in told if record.is_open and record.monitor_id}
     causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
     return {name: cause for name, cause in causes.items() if cause in published}
 
 
-def published(node: Node, root: Root, only: Collection[str] | None = None) -> dict[str, str]:
+def published(node: Node, root: Root, scope: PageScope | None = None) -> dict[str, str]:
     """The published monitors' names by id; or of what is on the page that shows `only` these."""
-    return {entry.id: entry.name for entry in _entries(node, root, only)}
+    return {entry.id: entry.name for entry in _entries(node, root, scope)}
 
 
 def published_incident(
-    node: Node, root: Root, incident_id: str, only: Collection[str] | None = None
+    node: Node, root: Root, incident_id: str, scope: PageScope | None = None
 ) -> PublicIncident | None:
     """The incident; None for incidents that the public may not see."""
     now, incident = node.clock.now(), incidents_of(root).find(incident_id)
-    names = published(node, root, only)
-    name = None if incident is None else names.get(incident.monitor_id)
+    names = published(node, root, scope)
+    name = None if incident is None else _name_on(incident, names, page_of(scope))
     if incident is None or name is None:
         return None
     told = [(incident.record(now), name)]
     return _public(told, _causes(node, root, told, set(names.values()), now))[0]
 
 
+def _name_on(incident: Incident, names: dict[str, str], page: str) -> str | None:
+    """What it is called on the page; None where it is not shown there."""
+    return title_of(incident) if is_on(incident.pages, page) else names.get(incident.monitor_id)
+
+
 def published_incidents(
-    node: Node, root: Root, start: float, end: float, most: int, only: Collection[str] | None = None
+    node: Node, root: Root, start: float, end: float, most: int, scope: PageScope | None = None
 ) -> tuple[list[PublicIncident], int]:
     """Incidents that began in [start, end), newest first, at most so many, and how many there are. Ids are in the order
     of time, so none of another month is read."""
-    now, names, store = node.clock.now(), published(node, root, only), incidents_of(root)
+    now, names, store, page = node.clock.now(), published(node, root, scope), incidents_of(root), page_of(scope)
     low, high = earliest_id(start), earliest_id(end)
-    ids = sorted(
-        (
-            incident_id
-            for monitor_id in names
-            for incident_id in store.by_monitor.get(monitor_id, EMPTY).keys(low, high)
-        ),
-        reverse=True,
-    )
-    incidents = [store[incident_id] for incident_id in ids[:most]]
-    return [PublicIncident.of(incident.record(now), names[incident.monitor_id]) for incident in incidents], len(ids)
+    ids = ids_between(store, page, start, end)
+    ids.update(name for monitor_id in names for name in store.by_monitor.get(monitor_id, EMPTY).keys(low, high))
+    newest = sorted(ids, reverse=True)[:most]
+    told = [(store[name].record(now), _name_on(store[name], names, page) or "") for name in newest]
+    return _public(told), len(ids)
 
 
-def has_earlier_incidents(node: Node, root: Root, start: float, only: Collection[str] | None = None) -> bool:
+def has_earlier_incidents(node: Node, root: Root, start: float, scope: PageScope | None = None) -> bool:
     """Reads the first id of each monitor, no incident."""
     by_monitor, low = incidents_of(root).by_monitor, earliest_id(start)
-    known = (by_monitor.get(monitor_id) for monitor_id in published(node, root, only))
-    return any(ids and ids.minKey() < low for ids in known)
+    known = (by_monitor.get(monitor_id) for monitor_id in published(node, root, scope))
+    return any(ids and ids.minKey() < low for ids in known) or has_before(incidents_of(root), page_of(scope), start)
 
 
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:

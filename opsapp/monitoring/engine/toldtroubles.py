@@ -8,7 +8,9 @@ from __future__ import annotations
 from opsapp.lib.durations import roughly
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.told import ToldTrouble
+from opsapp.monitoring.onpages import put_on
 from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.monitoring.shownon import ids_of
 from opsapp.notify.engine import tell
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
@@ -30,8 +32,11 @@ MILD = {
 }  # any other severity, and none at all, is critical
 
 
-def open_told(root: Root, told: ToldTrouble, now: float) -> str:
-    incident = incidents_of(root).start_told(told, now)
+def open_told(root: Root, told: ToldTrouble, now: float, pages: tuple[str, ...] = ()) -> str:
+    """`pages`: paths of the status pages on which it is shown."""
+    incidents = incidents_of(root)
+    incident = incidents.start_told(told, now)
+    put_on(incidents, incident, ids_of(root, pages))
     tell_incident(root, incident, "opened", now)
     text = told.description if told.summary in told.description else f"{told.summary}\n{told.description}".strip()
     _say(root, incident, "incident.opened", told.title, "\n".join((text, *told.links)).strip(), now)

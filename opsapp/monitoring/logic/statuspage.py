@@ -49,7 +49,7 @@ def document(
 ) -> StatusDocument:
     """`incidents`: newest first, of these monitors in the last 90 days; `windows`: on or to come; `notices`: put up by
     people."""
-    of_monitor: dict[str, list[PublicIncident]] = {}
+    of_monitor: dict[str | None, list[PublicIncident]] = {}
     for incident in incidents:
         of_monitor.setdefault(incident.monitor_id, []).append(incident)
     return StatusDocument(

@@ -84,10 +84,11 @@ def archive(context: Incidents, request: Request) -> JsonObject:
 
 @api.create(Incidents, body=schemas.NewIncident, returns=schemas.IncidentOpened, audit="incident.open")
 def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpened:
-    """One that nothing here measures. It is told, and ends by hand."""
+    """One that nothing here measures. It is told, and ends by hand. Visitors of the status pages that it names read its
+    name and its public updates."""
     body, now = request.valid_body, request.node.clock.now()
-    told = made(schemas.NewIncident, body).told_by(request.caller.name)
-    incident_id = toldtroubles.open_told(request.root, told, now)
+    opened = made(schemas.NewIncident, body)
+    incident_id = toldtroubles.open_told(request.root, opened.told_by(request.caller.name), now, opened.pages)
     request.audit("incident.open", incident_id, after=body)
     return schemas.IncidentOpened(incident_id)
 

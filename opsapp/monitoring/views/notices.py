@@ -12,7 +12,7 @@ from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.listpages import counted
 from opsapp.web.schemas import Deleted, Updated
-from opsapp.wire.records import changed, made
+from opsapp.wire.records import changed, made, settings_of
 
 
 @api.get(StatusNotices, query=NoticeQuery, returns=[NoticeRecord])
@@ -34,7 +34,7 @@ def put_notice(context: StatusNotices, request: Request) -> schemas.NoticePut:
     """Visitors of the status page read it at once, until it is ended or its time comes. At most 50 are open."""
     said, now = made(NoticeSettings, request.valid_body), request.node.clock.now()
     notice = engine.put(request.root, context, said, request.caller.name, now)
-    request.audit("notice.create", notice.id, after=notice.fields)
+    request.audit("notice.create", notice.id, after=settings_of(notice.said))
     return schemas.NoticePut(notice.id)
 
 
@@ -54,9 +54,9 @@ def show_notice(context: StatusNotice, request: Request) -> NoticeRecord:
 )
 def change_notice(context: StatusNotice, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
-    before = context.fields
+    before = settings_of(context.said)
     engine.change(request.root, context, changed(context.said, request.valid_body), request.node.clock.now())
-    request.audit("notice.update", context.id, before=before, after=context.fields)
+    request.audit("notice.update", context.id, before=before, after=settings_of(context.said))
     return Updated()
 
 
@@ -72,7 +72,7 @@ def end_notice(context: StatusNotice, request: Request) -> schemas.NoticeEnded:
 @api.delete(StatusNotice, returns=Deleted, audit="notice.delete", undoes=True)
 def delete_notice(context: StatusNotice, request: Request) -> Deleted:
     """Gone from the page and from the list."""
-    request.audit("notice.delete", context.id, before=context.fields)
+    request.audit("notice.delete", context.id, before=settings_of(context.said))
     engine.drop(request.root, context.__parent__, context)
     undoable(request, "notice", context.said.title, context.id, context)
     return Deleted()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from opsapp.auth.resources import is_enabled
 from opsapp.lib import icalendar
 from opsapp.notify.engine import channels_answering
@@ -10,7 +12,9 @@ from opsapp.oncall.records import OnCallRecord, ScheduleRecord, ShiftRecord
 from opsapp.oncall.resources import oncall_of
 from opsapp.tree.root import Root
 
-__all__ = ["AHEAD_S", "calendar_of", "known_in", "names_on_call", "on_call_now", "shifts_of"]
+from .reach import seen_schedules
+
+__all__ = ["AHEAD_S", "calendar_of", "known_in", "names_on_call", "on_call_now", "seen_schedules", "shifts_of"]
 
 DAY_S = 86400
 AHEAD_S = 14.0 * DAY_S
@@ -36,16 +40,20 @@ def calendar_of(root: Root, schedule: ScheduleRecord, now: float) -> str:
         for shift in shifts))  # fmt: skip
 
 
-def on_call_now(root: Root, now: float) -> list[OnCallRecord]:
-    """Who is on call now, by name of schedule; also where it is nobody."""
-    return [_on_call(root, record, now) for record in oncall_of(root).schedules.records()]
+def on_call_now(root: Root, now: float, seen: Collection[str] | None = None) -> list[OnCallRecord]:
+    """Who is on call now, by name of schedule; also where it is nobody. `seen`: by these schedules alone."""
+    return [_on_call(root, record, now) for record in _schedules(root, seen)]
 
 
-def names_on_call(root: Root, now: float) -> tuple[str, ...] | None:
-    """The names of those who are on call by any schedule; None where there is no schedule."""
-    records, known = oncall_of(root).schedules.records(), known_in(root)
+def names_on_call(root: Root, now: float, seen: Collection[str] | None = None) -> tuple[str, ...] | None:
+    """The names of those who are on call by any schedule; None where there is no schedule. `seen`: by these alone."""
+    records, known = _schedules(root, seen), known_in(root)
     users = (logic.duty(record, now, known).user for record in records)
     return tuple(dict.fromkeys(user for user in users if user is not None)) if records else None
+
+
+def _schedules(root: Root, seen: Collection[str] | None) -> list[ScheduleRecord]:
+    return [record for record in oncall_of(root).schedules.records() if seen is None or record.id in seen]
 
 
 def _on_call(root: Root, record: ScheduleRecord, now: float) -> OnCallRecord:

@@ -12,7 +12,7 @@ from opsapp.tree.root import Root
 from .ownpages import is_known as is_own_page
 from .ownpages import looks as own_looks
 from .ownpages import record as own_page
-from .ownpages import shown_monitors
+from .ownpages import scope
 from .settings import public_page
 from .subscriptions import ask, belongs, confirm, leave, waits
 
@@ -32,9 +32,10 @@ __all__ = [
     "logo",
     "own_looks",
     "own_page",
+    "page_ids",
     "page_of",
     "public_page",
-    "shown_monitors",
+    "scope",
     "waits",
     "wrong_address",
 ]
@@ -49,6 +50,11 @@ def calendar(root: Root, slug: str | None = None) -> list[PlannedTime]:
 
 def page_of(root: Root) -> PageRecord:
     return store_of(root).page
+
+
+def page_ids(root: Root) -> dict[str, str]:
+    """`monitoring.interfaces.IStatusPages`"""
+    return {slug: page.id for slug, page in store_of(root).own_pages().items()}
 
 
 def groups_by_monitor(root: Root) -> dict[str, str]:

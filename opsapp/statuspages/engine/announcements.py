@@ -9,20 +9,22 @@ from itertools import islice
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import new_id
+from opsapp.lib.pagenames import MAIN
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import PUBLIC_TAG, open_notices, published
+from opsapp.monitoring.notices import StatusNotice
 from opsapp.monitoring.records import IncidentNote
 from opsapp.monitoring.resources import Incident, monitors_of
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic import letters
+from opsapp.statuspages.logic.audience import Audience
 from opsapp.statuspages.logic.calendar import PlannedTime, compared
-from opsapp.statuspages.logic.groups import chosen
 from opsapp.statuspages.logic.letters import NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
-from opsapp.statuspages.resources import Announcement, StatusPageStore, store_of
+from opsapp.statuspages.resources import Announcement, StatusPageStore, ToldNotice, store_of
 from opsapp.tree.root import Root
 
 from .settings import LEASE, NEWS
@@ -34,16 +36,36 @@ KEEP_CALENDAR_S = 400 * 86_400.0
 
 
 def heard(root: Root, incident: Incident, change: str, now: float, update: IncidentNote | None) -> None:
+    store = store_of(root)
     what = {"opened": letters.BEGINS, "updated": letters.UPDATE, "resolved": letters.OVER}.get(change)
-    store, monitor = store_of(root), monitors_of(root).get(incident.monitor_id)
-    if what is None or not store.confirmed or monitor is None or PUBLIC_TAG not in monitor.record.tags:
+    if what is None or not store.confirmed or (update is not None and not update.public):
         return
-    if update is not None and not update.public:
-        return
+    item = _of_monitor(root, incident, what, int(now)) if incident.monitor_id else _by_hand(incident, what, int(now))
+    if item is not None:
+        _put(root, item._replace(stage=update.stage, message=update.message) if update else item)
+
+
+def _of_monitor(root: Root, incident: Incident, what: str, now: int) -> NewsItem | None:
+    monitor = monitors_of(root).get(incident.monitor_id)
+    pages = () if monitor is None else _pages_of(root, incident.monitor_id, monitor.record.tags)
+    if monitor is None or not pages:
+        return None
     if what == letters.OVER and incident.closed_because:
         what = letters.CLOSED
-    item = NewsItem(int(now), what, incident.id, monitor.name, (incident.monitor_id,))
-    _put(root, item._replace(stage=update.stage, message=update.message) if update else item)
+    return NewsItem(now, what, incident.id, monitor.name, (incident.monitor_id,), pages=pages)
+
+
+def _pages_of(root: Root, monitor_id: str, tags: Collection[str]) -> tuple[str, ...]:
+    """What stands for the pages on which the monitor is."""
+    return (MAIN,) if PUBLIC_TAG in tags else ()
+
+
+def _by_hand(incident: Incident, what: str, now: int) -> NewsItem | None:
+    """One that a person put on pages; its name as its visitors read it."""
+    if incident.told is None or not incident.pages:
+        return None
+    what = {letters.BEGINS: letters.OPENED, letters.OVER: letters.ENDED}.get(what, what)
+    return NewsItem(now, what, incident.id, incident.told.name, (), pages=incident.pages)
 
 
 def _put(root: Root, item: NewsItem) -> None:
@@ -93,7 +115,7 @@ def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTi
 def _differing_own(root: Root) -> list[PlannedTime]:
     store, now = store_of(root), int(node_of(root).clock.now())
     pages = store.own_pages().values()
-    names = {monitor_id for page in pages for group in page.groups for monitor_id in group.monitors}
+    names = {monitor_id for page in pages for group in page.record.groups for monitor_id in group.monitors}
     return compared(store.own_entries(), _planned(root, names, now), now)[0] if names or store.own_calendar else []
 
 
@@ -130,15 +152,23 @@ def _note_notices(root: Root) -> None:
     leases.check(root, LEASE)
     store, now = store_of(root), node_of(root).clock.now()
     told, now_open = store.told_notices(), {notice.id: notice for notice in open_notices(root, now)}
-    items = [NewsItem(int(now), letters.NOTICE_OVER, name, told[name], ()) for name in told.keys() - now_open.keys()]
-    for name in now_open.keys() - told.keys():
-        notice = now_open[name]
-        said = NewsItem(int(now), letters.NOTICE, name, notice.title, (), stage=notice.severity, message=notice.text)
-        items.append(said)
-    titles = {name: notice.title for name, notice in now_open.items()}
-    store.keep_notices(titles | {name: title for name, title in told.items() if name in titles})  # as people read it
+    items = [_over(name, told[name], int(now)) for name in told.keys() - now_open.keys()]
+    items += [_begun(now_open[name], int(now)) for name in now_open.keys() - told.keys()]
+    fresh = {name: ToldNotice(notice.stored.title, notice.stored.pages) for name, notice in now_open.items()}
+    store.keep_notices(fresh | {name: notice for name, notice in told.items() if name in fresh})  # as people read it
     for item in items if store.confirmed else ():
         _put(root, item)
+
+
+def _over(name: str, told: ToldNotice, now: int) -> NewsItem:
+    return NewsItem(now, letters.NOTICE_OVER, name, told.title, (), pages=told.pages)
+
+
+def _begun(notice: StatusNotice, now: int) -> NewsItem:
+    said = notice.stored
+    return NewsItem(
+        now, letters.NOTICE, notice.id, said.title, (), stage=said.severity, message=said.text, pages=said.pages
+    )
 
 
 # -- messages --------------------------------------------------------------------------------------------------------
@@ -182,13 +212,11 @@ def fan_out(root: Root, now: float) -> bool:
     if not store.fanning:
         return False
     announcement_id = store.fanning.minKey()
-    items, groups = store.announcements[announcement_id].items, store.page.groups
-    monitors = {monitor_id for item in items for monitor_id in item.monitors}
-    for_all = any(item.what in letters.NOTICES for item in items)
+    items, audience = store.announcements[announcement_id].items, Audience(MAIN, store.page.groups)
     after = store.fanning[announcement_id]
     page = list(islice(store.confirmed.items(after, excludemin=bool(after)), SUBSCRIBERS_AT_ONCE))
     for subscriber_id, (kind, wanted) in page:
-        if for_all or chosen(wanted, monitors, groups):
+        if any(audience.hears(wanted, item) for item in items):
             row = f"{announcement_id}/{subscriber_id}"
             store.queues[kind].agenda(row).add(now, row)
     if len(page) < SUBSCRIBERS_AT_ONCE:

@@ -9,13 +9,14 @@ from collections.abc import Collection
 from functools import partial
 from typing import NamedTuple
 
+from opsapp.lib.pagenames import MAIN
 from opsapp.notify.engine import NotificationSettings, denied_networks, retry_at
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
 from opsapp.statuspages.logic import letters
 from opsapp.statuspages.logic.addresses import MAIL
-from opsapp.statuspages.logic.groups import chosen
+from opsapp.statuspages.logic.audience import Audience
 from opsapp.statuspages.logic.letters import MessageWords, NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.resources import CONFIRM, Queue, StatusPageStore, Subscriber, store_of, token_of
@@ -112,7 +113,7 @@ class LetterWriter:
     def __init__(self, root: Root, store: StatusPageStore, sender: PageSender, node: Node, now: float):
         self._root, self._store, self._sender, self._zone = root, store, sender, node.config.timezone
         self._oldest = now - node.config[NotificationSettings].retry.for_s
-        self._groups = store.page.groups
+        self._audience = Audience(MAIN, store.page.groups)
         self._known: dict[tuple[str, tuple[str, ...]], tuple[MessageWords, tuple[NewsItem, ...]] | None] = {}
 
     def letter(self, row: str) -> PageLetter | None:
@@ -144,9 +145,7 @@ class LetterWriter:
         if key not in self._known:
             announcement = self._store.announcements.get(told)
             items = [] if announcement is None or announcement.at < self._oldest else announcement.items
-            items = [
-                item for item in items if item.what in letters.NOTICES or chosen(wanted, item.monitors, self._groups)
-            ]
+            items = [item for item in items if self._audience.hears(wanted, item)]
             words = letters.news(self._sender.page, items, self._sender.base, self._zone) if items else None
             self._known[key] = None if words is None else (words, tuple(items))
         return self._known[key]

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.monitoring.engine import published
+from opsapp.monitoring.engine import PageScope, published
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.statuspages.logic.groups import with_ids
 from opsapp.statuspages.records import OwnPageRecord, PublicPage, ShownGroup
-from opsapp.statuspages.resources import store_of
+from opsapp.statuspages.resources import OwnPage, store_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of
 
@@ -24,10 +24,15 @@ MOST = 50
 
 def records(root: Root) -> list[OwnPageRecord]:
     """By name."""
-    return sorted(store_of(root).own_pages().values(), key=lambda page: (page.name.casefold(), page.slug))
+    pages = [page.record for page in store_of(root).own_pages().values()]
+    return sorted(pages, key=lambda page: (page.name.casefold(), page.slug))
 
 
 def record(root: Root, slug: str) -> OwnPageRecord:
+    return _page(root, slug).record
+
+
+def _page(root: Root, slug: str) -> OwnPage:
     page = store_of(root).own_page(slug)
     if page is None:
         raise NotFound("There is no such page.")
@@ -40,7 +45,10 @@ def is_known(root: Root, slug: str) -> bool:
 
 def create(root: Root, page: OwnPageRecord) -> OwnPageRecord:
     _refuse_new(root, page.slug)
-    return _keep(root, page, ())
+    kept = OwnPage(_sound(root, page, ()))
+    store_of(root).keep_own_page(kept)
+    emit(root, EVENT, {"change": "page"})
+    return kept.record
 
 
 def _refuse_new(root: Root, slug: str) -> None:
@@ -53,29 +61,31 @@ def _refuse_new(root: Root, slug: str) -> None:
 
 def change(root: Root, slug: str, given: JsonObject) -> OwnPageRecord:
     """What is given over what is stored; with another path it is at another address."""
-    before = record(root, slug)
+    kept = _page(root, slug)
+    before = kept.record
     page = changed(before, given)
     if page.slug != slug and is_known(root, page.slug):
         raise Conflict("There is a page with this path already.", code="page_exists")
-    if page.slug != slug:
-        store_of(root).drop_own_page(slug)
-    return _keep(root, page, before.groups)
-
-
-def delete(root: Root, slug: str) -> None:
-    store_of(root).drop_own_page(slug)
+    kept.change(_sound(root, page, before.groups))
+    store_of(root).keep_own_page(kept, slug)
     emit(root, EVENT, {"change": "page"})
+    return kept.record
 
 
-def put_back(root: Root, kept: JsonObject) -> None:
-    """With the ids of its groups. Its path may be another page's by now."""
-    page = made(OwnPageRecord, kept)
-    _refuse_new(root, page.slug)
+def delete(root: Root, slug: str) -> OwnPage:
+    """What `put_back` needs."""
+    emit(root, EVENT, {"change": "page"})
+    return store_of(root).drop_own_page(slug)
+
+
+def put_back(root: Root, page: OwnPage) -> None:
+    """Its path may be another page's by now."""
+    _refuse_new(root, page.record.slug)
     store_of(root).keep_own_page(page)
     emit(root, EVENT, {"change": "page"})
 
 
-def _keep(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> OwnPageRecord:
+def _sound(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> OwnPageRecord:
     """Invalid: a group names a monitor that does not exist; one that is gone since hinders no other change."""
     known = {monitor_id for group in before for monitor_id in group.monitors}
     named = {monitor_id for group in page.groups for monitor_id in group.monitors} - known
@@ -83,20 +93,22 @@ def _keep(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> Ow
     if missing:
         raise Invalid({"groups": "no such monitor: " + ", ".join(missing[:10])})
     groups = tuple(made(ShownGroup, settings_of(group)) for group in with_ids(page.groups, before))
-    page = replace(page, groups=groups)
-    store_of(root).keep_own_page(page)
-    emit(root, EVENT, {"change": "page"})
-    return page
+    return replace(page, groups=groups)
 
 
-def shown_monitors(root: Root, slug: str) -> frozenset[str]:
+def scope(root: Root, slug: str) -> PageScope:
+    """Of a page that is gone, nothing."""
     page = store_of(root).own_page(slug)
-    return frozenset() if page is None else frozenset(name for group in page.groups for name in group.monitors)
+    return PageScope("", frozenset()) if page is None else scope_of(page.record)
+
+
+def scope_of(page: OwnPageRecord) -> PageScope:
+    return PageScope(page.id, frozenset(name for group in page.groups for name in group.monitors))
 
 
 def looks(root: Root, slug: str) -> PublicPage:
     node, page, logo = node_of(root), record(root, slug), store_of(root).logo
-    shown = published(node, root, shown_monitors(root, slug))
+    shown = published(node, root, scope_of(page))
     groups = (replace(group, monitors=tuple(name for name in group.monitors if name in shown)) for group in page.groups)
     return replace(
         made(PublicPage, settings_of(page)),

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from opsapp.lib.pagenames import MAIN
+
 MOST_ITEMS = 20
 STAGE_WORDS = {
     "investigating": "Investigating",
@@ -15,6 +17,7 @@ STAGE_WORDS = {
     "resolved": "Resolved",
 }
 BEGINS, UPDATE, OVER, CLOSED = "begins", "update", "over", "closed"
+OPENED, ENDED = "opened", "ended"  # of an incident that was opened by hand
 PLANNED, MOVED, CANCELLED = "planned", "moved", "cancelled"
 MAINTENANCE = (PLANNED, MOVED, CANCELLED)
 NOTICE, NOTICE_OVER = "notice", "notice_over"
@@ -29,11 +32,12 @@ class NewsItem(NamedTuple):
     what: str  # one of the words above
     story: str
     name: str
-    monitors: tuple[str, ...]  # ids; of a notice none: it is for everybody
+    monitors: tuple[str, ...]  # ids; of what people say themselves none: it is for everybody on the page
     stage: str = ""  # of a notice its severity
     message: str = ""
     start: int = 0
     end: int = 0
+    pages: tuple[str, ...] = (MAIN,)  # ids, or what stands for several
 
 
 class MessageWords(NamedTuple):
@@ -82,10 +86,13 @@ def _title(item: NewsItem) -> str:
         BEGINS: "is down",
         OVER: "is up again",
         CLOSED: "is watched no more",
+        ENDED: "is over",
         PLANNED: "is planned",
         MOVED: "was moved",
         CANCELLED: "was cancelled",
     }
+    if item.what == OPENED:
+        return item.name
     if item.what in NOTICES:
         return f"{'Notice' if item.what == NOTICE else 'Notice is over'}: {item.name}"
     return f"{'Maintenance: ' if item.what in MAINTENANCE else ''}{item.name} {texts[item.what]}"

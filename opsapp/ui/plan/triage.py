@@ -16,6 +16,7 @@ UNDECIDED = (("status", ("pending",)),)
 INCIDENTS_API = "/api/monitoring/incidents"
 NOTICES_API = "/api/monitoring/notices"
 NOTICE = inputs(NoticeSettings)
+ON_PAGES = "With commas: public is the page of all, * is every page. None: visitors do not see it"
 TAKE = Act(
     "take",
     "I take it",
@@ -147,6 +148,7 @@ INCIDENTS = (
                     Field("target", "Where"),
                     Field("description", "Description", "area"),
                     Field("severity", "Severity", "choice", ("critical", "warning", "info"), required=True),
+                    Field("pages", "On these status pages", "list", hint=ON_PAGES),
                 ),
                 done="The incident is open, and people are told.",
             ),
@@ -219,8 +221,8 @@ APPROVALS = (
         "/approvals",
         "Approvals",
         (
-            told(parts.OVERVIEW, "/api/overview"),
             REQUESTS,
+            told(parts.OVERVIEW, "/api/overview"),
             Part("Decided", "/api/approvals?status=decided&order=newest", (), name=parts.DECIDED, paged=True),
         ),
         menu="Approvals",

@@ -81,7 +81,9 @@ def _alone(case: CaseShown | None, now: float) -> str:
 
 
 def _names(answers: Answers) -> NameBook:
-    overview = answers[OVERVIEW]
+    overview = answers.known(OVERVIEW)
+    if overview is None:  # to who is in a team
+        return NameBook({}, {})
     return NameBook(overview.monitor_ids, overview.agent_ids)
 
 

@@ -14,6 +14,7 @@ from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import BEFORE, Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
+from opsapp.ui.words import on_pages
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made
 
@@ -245,7 +246,8 @@ def _root(incident: IncidentRecord) -> str:
     if incident.root_cause:
         return f"It comes from {incident.root_cause}"
     if incident.by_hand and incident.is_open:
-        return f"{incident.opened_by} opened it. Nothing here measures it, so somebody has to end it"
+        where = f". It is shown on {on_pages(incident.pages)}" if incident.pages else ""
+        return f"{incident.opened_by} opened it. Nothing here measures it, so somebody has to end it{where}"
     if _is_told(incident) and incident.is_open:
         return "Another system told of it. It is about no host or monitor here"
     if _is_told(incident):

@@ -25,15 +25,18 @@ class EscalationLine(NamedTuple):
 
 
 def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+    calls = answers.known(ESCALATIONS)
     return {
-        "lines": [OnCallLine(row, _wrong(row)) for row in answers[ON_CALL]],
-        "escalations": [_escalation(row) for row in answers[ESCALATIONS]],
+        "lines": [OnCallLine(row, _wrong(row, reader)) for row in answers[ON_CALL]],
+        "escalations": None if calls is None else [_escalation(row) for row in calls],
     }
 
 
-def _wrong(row: OnCallRecord) -> tuple[str, ...]:
+def _wrong(row: OnCallRecord, reader: Reader) -> tuple[str, ...]:
+    """Who is in a team is not told by which channels others are reached."""
     wrong = tuple(f"{gone} is no user any more, or is disabled." for gone in row.now.skipped)
-    unreached = row.now.user is not None and not row.channels
+    is_told = not reader.limited or row.now.user == reader.username
+    unreached = is_told and row.now.user is not None and not row.channels
     return (*wrong, f"No channel answers as {row.now.user}, so calls do not arrive.") if unreached else wrong
 
 

@@ -12,6 +12,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import (
     KeptText,
     LatestStatus,
+    PageScope,
     has_earlier_incidents,
     latest_status,
     published,
@@ -159,14 +160,14 @@ def page(context: Facet, request: Request) -> Deferred:
 @api.get(OwnMonths, role="public", query=Month, returns="text/html")
 def history(context: MonthsFacet, request: Request) -> Response:
     """Incidents and maintenance of a month of the page's zone."""
-    looks, now, only = about(request), request.node.clock.now(), monitors_of_page(request)
+    looks, now, scope = about(request), request.node.clock.now(), scope_of(request)
     month = request.valid_query["month"] or statusshape.month_of(now, looks.timezone)
     start, end = statusshape.month_edges(month, looks.timezone)
-    incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE, only)
+    incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE, scope)
     planned = occurrences(request)
     over = [window for window in planned if start <= window.start < end and statusshape.is_over(window, now)]
     earlier = any(window.start < start for window in planned) or has_earlier_incidents(
-        request.node, request.root, start, only
+        request.node, request.root, start, scope
     )
     shown = statuspage.PastMonth(month, incidents, count, over, earlier)
     text = statuspage.history(looks, shown, now, place_of(request))
@@ -176,7 +177,7 @@ def history(context: MonthsFacet, request: Request) -> Response:
 @api.get(PublicIncidentPage, role="public", returns="text/html")
 @api.get(OwnIncidentPage, role="public", returns="text/html")
 def incident_page(context: PublicIncidentPage, request: Request) -> Response:
-    incident = published_incident(request.node, request.root, context.__name__, monitors_of_page(request))
+    incident = published_incident(request.node, request.root, context.__name__, scope_of(request))
     if incident is None:
         raise NotFound("There is nothing here.")
     return tagged(request, statuspage.incident_page(about(request), incident, place_of(request)), "text/html")
@@ -234,7 +235,7 @@ def document(context: OwnStatusPage, request: Request) -> Deferred:
 @api.get(OwnStatusPage, "calendar.ics", role="public", returns="text/calendar")
 def calendar(context: Facet, request: Request) -> Response:
     """Maintenance, for programs that follow a calendar; what was cancelled says so."""
-    names = published(request.node, request.root, monitors_of_page(request))
+    names = published(request.node, request.root, scope_of(request))
     link, shown = base_of(request) + place_of(request).home, occurrences(request)
     title = f"{about(request).name}: maintenance"
     return tagged(request, engine.calendar_text(title, shown, names, link), "text/calendar")
@@ -276,13 +277,13 @@ def place_of(request: Request) -> statuspage.PagePlace:
     return statuspage.LIVE if slug is None else statuspage.own_place(slug)
 
 
-def monitors_of_page(request: Request) -> frozenset[str] | None:
+def scope_of(request: Request) -> PageScope | None:
     slug = slug_of(request)
-    return None if slug is None else engine.shown_monitors(request.root, slug)
+    return None if slug is None else engine.scope(request.root, slug)
 
 
 def occurrences(request: Request) -> list[engine.PlannedTime]:
-    names = published(request.node, request.root, monitors_of_page(request))
+    names = published(request.node, request.root, scope_of(request))
     known = engine.calendar(request.root, slug_of(request))
     return [entry for entry in known if not names.keys().isdisjoint(entry.monitors)]
 
@@ -305,7 +306,7 @@ def latest_of(request: Request) -> LatestStatus:
     latest = latest_status(node)
     if slug is None:
         return latest
-    return latest.of_page(slug, lambda root: status_document(node, root, engine.shown_monitors(root, slug)))
+    return latest.of_page(slug, lambda root: status_document(node, root, engine.scope(root, slug)))
 
 
 def tagged(request: Request, text: str, kind: str) -> Response:

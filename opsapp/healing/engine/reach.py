@@ -1,0 +1,39 @@
+"""Which hosts and monitors healing is about, and their tags, for what teams may see (`web.sight`). A name is not
+enough: others may bear it later. What is not known to be about one is no team's. Must not: ask who is in a team.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from opsapp.agents.engine import agent_tags, catch_up_agents
+from opsapp.agents.engine import subject as subject_of
+from opsapp.healing.stages.approval import HealPlan
+from opsapp.healing.stages.case import CaseRecord
+from opsapp.healing.stages.world import SERVER
+from opsapp.monitoring.engine import register_of
+from opsapp.runtime.node import Node, node_of
+from opsapp.tree.root import Root
+
+UNKNOWN = ""  # a subject without tags
+
+
+class KnownSubjects:
+    """`approvals.reach.SubjectTags`: hosts and monitors."""
+
+    def of(self, node: Node, subject: str) -> Collection[str]:
+        kind, _, item_id = subject.partition(":")
+        if kind == "agent":
+            return agent_tags(node, item_id)
+        entry = register_of(node).entries.get(item_id) if kind == "monitor" else None
+        return () if entry is None else entry.settings.tags
+
+    def catch_up(self, root: Root) -> None:
+        catch_up_agents(root)
+        register_of(node_of(root)).catch_up(root)
+
+
+def subjects_asked(record: CaseRecord, plan: HealPlan) -> tuple[str, ...]:
+    """What people are asked about: the target, where it is acted on, and the hosts of an automation."""
+    hosts = {plan.host, *(host.get("agent_id") for host in plan.hosts or ())} - {None, SERVER}
+    return (record.about.subject or UNKNOWN, *sorted(subject_of(host) for host in hosts if host))
