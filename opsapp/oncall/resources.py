@@ -225,12 +225,13 @@ class Escalations(Folder):
     def _off_the_agenda(self, escalation: Escalation) -> None:
         Agenda(self.agenda).discard(escalation.due, escalation.__name__)
 
-    def move(self, by: float) -> None:
-        """Each waits as long as before."""
-        for _, name in list(self.agenda):
-            escalation = self.find(name)
-            if escalation is not None:
-                self.wait(escalation, escalation.due + by)
+    def shift(self, name: str, by: float) -> int:
+        """The clock was set: one that runs still waits as long as before. How many were moved."""
+        escalation: Escalation | None = self.find(name)
+        if escalation is None or (escalation.due, name) not in self.agenda:
+            return 0
+        self.wait(escalation, escalation.due + by)
+        return 1
 
     def page(self, status: str, limit: int, offset: int) -> tuple[list[Escalation], int]:
         """Newest first, and how many."""

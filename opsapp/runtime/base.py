@@ -22,6 +22,7 @@ from opsapp.tree.damage import Damage
 from opsapp.tree.evolve import EvolveStep
 from opsapp.tree.reading import NOTED
 
+from .atwork import Work
 from .clock import Clock
 from .clocksteps import ClockSteps
 from .config import Configuration
@@ -94,6 +95,7 @@ class NodeBase:
         self.series = Series(self.name, self.transact, self.clock.now)
         self.noted_damage: dict[str, list[Damage]] = {}  # by kind: of what no projection reads
         self.pack_problem: str | None = None  # why the store was not packed when it was due
+        self.trace_of: Callable[[Work], str | None] | None = None  # where traces are made: the id of a work's
         self._lanes: dict[str, Lane] = {}
         self._writers = ThreadNumbers()
         for db in databases.values():

@@ -30,6 +30,19 @@ LEFT_S = 1e-6
 DAY_S = 86400.0
 MOVED = "clock_moved"  # up to where the store's times went when what is due in it was moved last
 MOVED_OF = "clock_moved_of"  # by queue: the same
+# What stores up to 0.3 call the queues: by their functions. Not needed any more once 0.4 was the oldest.
+BEFORE = {
+    "opsapp.agents.engine.sweep.move": "commands",
+    "opsapp.assistants.resources.move": "allowed once",
+    "opsapp.auth.resources.invitations.move": "invitations",
+    "opsapp.automations.engine.runretention.move": "runs",
+    "opsapp.healing.engine.clocks.move": "healing",
+    "opsapp.monitoring.engine.pushes.move": "push runs",
+    "opsapp.notify.engine.routes.move": "messages",
+    "opsapp.oncall.engine.escalations.move": "escalations",
+    "opsapp.runtime.deletions.move": "deletions",
+    "opsapp.statuspages.engine.dispatch.move": "letters",
+}
 Move = Callable[[Any, float], Any]
 GoOn = Callable[[Any], bool]
 
@@ -52,20 +65,19 @@ class ClockStep(NamedTuple):
 
 
 class Carried:
-    """`move(root, by)`: transaction function. `go_on(root)`: another, for the rest of a move in pieces, until it
-    answers False. `by`: what is still to be moved."""
+    """`name`: in the store, whatever becomes of the functions. `move(root, by)`: transaction function. `go_on(root)`:
+    another, for the rest of a move in pieces, until it answers False. `by`: what is still to be moved. `looked_in`:
+    the token of the lease in which nothing was left of a move that somebody else began."""
 
-    def __init__(self, lease: str, move: Move, go_on: GoOn | None):
-        self.lease, self.move, self.go_on, self.by = lease, move, go_on, 0.0
-
-    @property
-    def name(self) -> str:
-        return f"{self.move.__module__}.{self.move.__qualname__}"
+    def __init__(self, lease: str, name: str, move: Move, go_on: GoOn | None):
+        self.lease, self.name, self.move, self.go_on, self.by = lease, name, move, go_on, 0.0
+        self.looked_in: int | None = None
 
 
 def _moved_at(root: Any) -> tuple[float, dict[str, float]]:
     """Up to where the store's times went when all was moved last; and each queue, where that was later."""
-    return float(root.system.get(MOVED, 0.0)), dict(root.system.get(MOVED_OF, {}))
+    by_name = {BEFORE.get(name, name): at for name, at in root.system.get(MOVED_OF, {}).items()}
+    return float(root.system.get(MOVED, 0.0)), by_name
 
 
 def _note_moved(root: Any, at: float) -> None:
@@ -99,7 +111,7 @@ class ClockSteps:
     def __init__(self, node: Any):
         self._node = node
         self._followers: list[Callable[[float], object]] = []
-        self._carried: dict[Move, Carried] = {}
+        self._carried: dict[str, Carried] = {}
         self._seen: deque[ClockStep] = deque(maxlen=KEPT)
         self.untold: deque[ClockStep] = deque(maxlen=KEPT)
         self._missed = 0.0  # by which the clock was set back while the service was down
@@ -111,11 +123,11 @@ class ClockSteps:
         """Call `moved(by)` on the hub, before anybody asks for the new time. It must not wait."""
         self._followers.append(moved)
 
-    def carry(self, lease: str, move: Move, go_on: GoOn | None = None) -> None:
+    def carry(self, lease: str, name: str, move: Move, go_on: GoOn | None = None) -> None:
         """`move(root, by)` in a transaction of the lease's holder, which it checks itself. For thousands, it only
-        writes down what is to be moved, and each `go_on` moves a piece; after a kill, whoever works the queue moves the
-        rest first."""
-        queue = self._carried.setdefault(move, Carried(lease, move, go_on))
+        writes down what is to be moved, and each `go_on` moves a piece; after a kill, whoever works the queue, or has
+        the lease next, moves the rest first. `name` is in the store: it stays."""
+        queue = self._carried.setdefault(name, Carried(lease, name, move, go_on))
         queue.by += 0.0 if queue.name in self._moved_of else self._missed
 
     def start(self) -> None:
@@ -163,6 +175,7 @@ class ClockSteps:
     def _carry(self, ahead: float = 0.0) -> None:
         """A queue whose lease another node holds goes by that one's clock. `ahead`: what the clock is still to be moved
         by."""
+        self._finish()
         due: dict[str, list[tuple[Carried, float]]] = defaultdict(list)
         for queue in list(self._carried.values()):
             by, queue.by = queue.by, 0.0  # before the transaction: others may come here meanwhile
@@ -192,12 +205,21 @@ class ClockSteps:
         finally:
             self._moving -= 1
 
+    def _finish(self) -> None:
+        """What the holder of a lease before was killed over is moved once the lease is ours."""
+        for queue in list(self._carried.values()):
+            token = self._node.leases.held.get(queue.lease)
+            if token is not None and queue.looked_in != token:
+                queue.looked_in = token
+                self._go_on(queue)
+
     def _go_on(self, queue: Carried) -> None:
-        """What is not moved now is moved by whoever works the queue next."""
+        """What is not moved now is moved by whoever works the queue next, or here when the store is back."""
         try:
             while queue.go_on is not None and self._node.transact(queue.go_on):
                 self._node.hub.breathe()
         except (StoreAway, Conflict, OutcomeUnknown) as unsure:
+            queue.looked_in = None
             log.warning("the rest of what is due is moved with the clock later: %s", unsure)
 
     def take_over(self, lease: str, by: float) -> None:

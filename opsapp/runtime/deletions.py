@@ -18,12 +18,13 @@ from opsapp.tree.root import Root
 
 from . import leases
 from .base import NodeBase
+from .clockpieces import ClockPieces, WaitingKind
 from .looks import QueueLook
 from .node import node_of
 from .seals import Reseal
 
 KEPT_S = 60
-LEASE = "housekeeping"
+LEASE, MINUTES = "housekeeping", "minutes"
 AT_ONCE = 100
 
 
@@ -92,6 +93,7 @@ def keep(root: Root, kind: str, name: str, target: str, kept: Any) -> Deletion:
 
 
 def undo(root: Root, deletion: Deletion) -> Deletable:
+    deletion.until += PIECES.take(root, MINUTES, deletion.id)
     if deletion.until <= node_of(root).clock.now():
         raise NotFound(f"The minute is over: {deletion.name} is deleted for good.")
     kind = kind_of(root, deletion)
@@ -101,7 +103,11 @@ def undo(root: Root, deletion: Deletion) -> Deletable:
 
 
 def let_go(root: Root, now: float) -> bool:
-    """Whether there was anything whose minute is over."""
+    """Whether there was anything whose minute is over. What a node left that was killed while it moved them with the
+    clock comes first."""
+    if PIECES.is_left(root):
+        PIECES.go_on(root)
+        return True
     over = deletions_of(root).over(now)
     for deletion in over:
         kind_of(root, deletion).let_go(root, deletion.kept)
@@ -118,8 +124,22 @@ def end_all(root: Root, _anew: Reseal) -> None:
 def move(root: Root, by: float) -> None:
     """Move the end of each deletion's minute, because the clock was set by so many seconds."""
     leases.check(root, LEASE)
-    for deletion in deletions_of(root).values():
+    PIECES.begin(root, by)
+
+
+def move_on(root: Root) -> bool:
+    leases.check(root, LEASE)
+    return PIECES.go_on(root)
+
+
+def _shift(root: Root, deletion_id: str, by: float) -> int:
+    deletion: Deletion | None = deletions_of(root).find(deletion_id)
+    if deletion is not None:
         deletion.until += by
+    return int(deletion is not None)
+
+
+PIECES = ClockPieces("deletions", {MINUTES: WaitingKind(lambda root, _: deletions_of(root).tree, _shift)})
 
 
 def step(node: NodeBase) -> bool:
@@ -127,8 +147,8 @@ def step(node: NodeBase) -> bool:
 
 
 def start(node: Any) -> None:
-    node.clock_steps.carry(LEASE, move)
-    look = QueueLook(node, lambda root, now: deletions_of(root).over(now))
+    node.clock_steps.carry(LEASE, "deletions", move, move_on)
+    look = QueueLook(node, lambda root, now: PIECES.is_left(root) or deletions_of(root).over(now))
     node.supervisor.add("deletions", lambda: step(node), every=2.0, lease=LEASE, look=look)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import gevent
 from gevent.hub import Waiter
 
+from .atwork import at_hand, within
 from .fair import NOBODY, FairQueue, Whose
 from .threadtimes import Progress
 
@@ -58,7 +59,9 @@ class Lane:
             return fn(*values)
         if not self._threads:
             self._start()
-        waiter = Waiter()
+        waiter, work = Waiter(), at_hand()
+        if work is not None:
+            fn, values = within, (work, fn, *values)
         self._tasks.put((waiter, fn, values), whose)
         well, answer = waiter.get()
         if well:

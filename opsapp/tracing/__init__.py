@@ -19,6 +19,7 @@ def includeme(config: Configurator) -> None:
     config.add_section("tracing", TracingSettings)
     config.add_metrics("opsapp.tracing.engine.figures")
     config.add_preparation("opsapp.tracing.engine.prepare")
+    config.add_preparation("opsapp.tracing.tween.name_in_log_lines")
     config.add_engine("opsapp.tracing.engine.start")
     config.add_engine("opsapp.tracing.engine.start_everywhere", everywhere=True)
     config.add_tween("opsapp.tracing.tween.tracing_tween", over="opsapp.web.tweens.dressing_tween")

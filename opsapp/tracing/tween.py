@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.automations.resources import run_of
+from opsapp.runtime.atwork import Work
 from opsapp.runtime.events import told_in
+from opsapp.runtime.node import Node
 from opsapp.web.answers import Answer
-from opsapp.web.asked import ROUTE, request_id
+from opsapp.web.asked import ROUTE, TRACE, WORK, request_id
 from opsapp.web.requestcounts import METHODS, OTHER
 
 from .config import TracingSettings
@@ -39,7 +42,10 @@ def tracing_tween(handler: Handler, registry: Any) -> Handler:
         request.environ.pop(ASKED, None)
         response = handler(request)
         ended = request.node.clock.now()
-        for span in _spans(request, response, settings, ended - (time.monotonic() - began), ended):
+        spans = _spans(request, response, settings, ended - (time.monotonic() - began), ended)
+        if spans:
+            request.environ[TRACE] = spans[0].place.trace.hex()
+        for span in [*spans, *_where_lines_say(request.environ.get(WORK), spans)]:
             request_spans_of(request.node).add(span)
         return response
 
@@ -84,6 +90,33 @@ def _spans(
     inside = span._replace(place=within, parent=caller.place.span, links=links)
     linked = [] if asked is None else [span._replace(links=(within,))]
     return [inside, *linked] if caller.sampled else linked
+
+
+def _where_lines_say(work: Work | None, spans: list[TraceSpan]) -> list[TraceSpan]:
+    """Log lines were written before it was known which trace this is: their id leads to the request too."""
+    if work is None or not spans:
+        return []
+    first, others = spans[0], work.named - {span.place.trace.hex() for span in spans}
+    places = (SpanPlace(bytes.fromhex(trace), first.place.span) for trace in sorted(others))
+    return [first._replace(place=place, parent=b"", links=(first.place,)) for place in places]
+
+
+def name_in_log_lines(node: Node) -> None:
+    node.trace_of = partial(_trace_of_work, node)
+
+
+def _trace_of_work(node: Node, work: Work) -> str | None:
+    """What log lines name while it is done; None where there will be no span."""
+    settings = request_spans_of(node).settings
+    if settings is None:
+        return None
+    if work.kind != "request":
+        return trace_of(*work.begun_by).hex()
+    caller = None if work.request is None else _caller(work.request)
+    if caller is not None:
+        return caller.place.trace.hex() if caller.sampled else None
+    own = trace_of("request", work.id)
+    return own.hex() if is_sampled(own, settings.sample) else None
 
 
 def _caller(request: Request) -> CallerTrace | None:

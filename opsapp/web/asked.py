@@ -12,6 +12,8 @@ REQUEST_ID = "opsapp.request_id"
 USERNAME = "opsapp.username"
 ROLE = "opsapp.role"
 ROUTE = "opsapp.route"  # the pattern of the place of the view that it came to
+WORK = "opsapp.work"  # what log lines belong to meanwhile
+TRACE = "opsapp.trace"  # the id of the trace in which the request is a span
 UNREAD = "opsapp.unread"  # in the environ: the body is still on the socket
 
 

@@ -10,6 +10,8 @@ from datetime import datetime, timezone
 from types import MappingProxyType
 from typing import Any
 
+from opsapp.runtime.atwork import at_hand
+
 from .config import LogSettings
 from .redact import RedactFilter, fields_of
 
@@ -20,13 +22,22 @@ NO_FIELDS: Fields = MappingProxyType({})
 class Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         trace = _trace(self, record) if record.exc_info or record.exc_text else None
-        level, message = record.levelname.lower(), record.getMessage()
-        return self.line(record.created, level, record.name, message, trace, fields_of(record))
+        level, message, fields = record.levelname.lower(), record.getMessage(), fields_of(record)
+        work = at_hand()
+        more = NO_FIELDS if work is None else {n: v for n, v in work.fields().items() if n not in fields}
+        return self.line(record.created, level, record.name, message, trace, fields, more)
 
     def line(
-        self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS
+        self,
+        at: float,
+        level: str,
+        logger: str,
+        message: str,
+        trace: str | None = None,
+        fields: Fields = NO_FIELDS,
+        more: Fields = NO_FIELDS,
     ) -> str:
-        """`fields` are the values that the message gives a name (`path=…`)."""
+        """`fields` are the values that the message gives a name (`path=…`), `more` what it does not say itself."""
         raise NotImplementedError
 
 
@@ -34,9 +45,17 @@ class TextLine(Line):
     """A traceback is folded into the same line. The message says its fields itself."""
 
     def line(
-        self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS
+        self,
+        at: float,
+        level: str,
+        logger: str,
+        message: str,
+        trace: str | None = None,
+        fields: Fields = NO_FIELDS,
+        more: Fields = NO_FIELDS,
     ) -> str:
-        tail = f' trace="{_folded(trace)}"' if trace else ""
+        tail = "".join(f" {name}={value}" for name, value in more.items()) if more else ""
+        tail += f' trace="{_folded(trace)}"' if trace else ""
         return f"time={_time(at)} level={level} logger={logger} {_folded(message)}{tail}"
 
 
@@ -44,9 +63,16 @@ class JsonLine(Line):
     """One JSON object a line; each value that the message names is a field of its own too."""
 
     def line(
-        self, at: float, level: str, logger: str, message: str, trace: str | None = None, fields: Fields = NO_FIELDS
+        self,
+        at: float,
+        level: str,
+        logger: str,
+        message: str,
+        trace: str | None = None,
+        fields: Fields = NO_FIELDS,
+        more: Fields = NO_FIELDS,
     ) -> str:
-        line = {**fields, "time": _time(at), "level": level, "logger": logger, "message": message}
+        line = {**more, **fields, "time": _time(at), "level": level, "logger": logger, "message": message}
         if trace:
             line["trace"] = trace
         return json.dumps(line, ensure_ascii=False)

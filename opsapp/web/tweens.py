@@ -13,11 +13,12 @@ from pyramid_retry import is_error_retryable
 from webob.etag import ETagMatcher
 
 from opsapp.lib.problems import Malformed, Problem
+from opsapp.runtime.atwork import Work
 from opsapp.wire.version import VERSION
 
 from . import errors
 from .answers import FINISH, Answer
-from .asked import Asked
+from .asked import WORK, Asked, request_id
 from .callers import REGISTRY_KEY
 from .compression import pack
 from .jsontext import dumps
@@ -95,7 +96,9 @@ def dressing_tween(handler: Handler, registry: Any) -> Handler:
         try:
             _readable(request)
             request.node.store.check_connected()
-            response = handler(request)
+            with Work(request.node, "request", request_id(request.environ), request=request) as work:
+                request.environ[WORK] = work
+                response = handler(request)
             if isinstance(response, Answer):
                 response.caller, response.callers = request.caller, registry[REGISTRY_KEY]
         except Problem as problem:

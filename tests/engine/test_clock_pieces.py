@@ -214,8 +214,8 @@ def test_a_kill_between_two_queues_moves_the_first_once_and_the_second_too(tmp_p
         service.node.clock._now = TimeStamp(service.node.store.db.lastTransaction()).timeTime() - HOUR
         steps = service.node.clock_steps
         steps.start()
-        steps.carry(sweep.LEASE, first)
-        steps.carry(clocks.LEASE, second)
+        steps.carry(sweep.LEASE, "first", first)
+        steps.carry(clocks.LEASE, "second", second)
         for lease in (sweep.LEASE, clocks.LEASE):
             service.node.leases.want(lease)
         service.node.leases.step()

@@ -23,7 +23,7 @@ def many(service):
     service.transact(add, service.clock.now())
     service.node.leases.want(LEASE)
     service.node.leases.step()
-    service.node.clock_steps.carry(LEASE, routes.move, routes.move_on)
+    service.node.clock_steps.carry(LEASE, "messages", routes.move, routes.move_on)
     return service
 
 

@@ -7,7 +7,7 @@ from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent
 from opsapp.automations.engine import runretention
 from opsapp.automations.resources import board_of
-from opsapp.healing.engine.pipeline import move
+from opsapp.healing.engine.clocks import is_left
 from opsapp.healing.logic.lift import Arm
 from opsapp.healing.resources import RecentHeal, healing_of
 from opsapp.healing.resources.edges import EdgeTrial
@@ -29,6 +29,10 @@ from tests.support.monitoring import DOWN, UP, Lookout
 HOUR = 3600
 STEPS = [-HOUR, HOUR, 25 * HOUR, -25 * HOUR]
 FAILED, WELL = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
+
+
+class KilledHere(BaseException):
+    """The process ends."""
 
 
 def group_at(due):
@@ -279,7 +283,7 @@ def test_what_is_due_in_a_store_from_the_future_is_due_as_long_after_its_last_ch
         service.node.clock._now = newest - HOUR
         steps = service.node.clock_steps
         steps.start()
-        steps.carry(sweep.LEASE, lambda root, by: moved.append(by))
+        steps.carry(sweep.LEASE, "here", lambda root, by: moved.append(by))
         service.node.leases.want(sweep.LEASE)
         service.node.leases.step()
         steps.step()
@@ -290,7 +294,7 @@ def test_what_is_due_in_a_store_from_the_future_is_due_as_long_after_its_last_ch
 
 def test_a_queue_whose_lease_is_another_nodes_is_left_to_it(service):
     moved = []
-    service.node.clock_steps.carry("healing", lambda root, by: moved.append(by))
+    service.node.clock_steps.carry("healing", "here", lambda root, by: moved.append(by))
     step(service, HOUR)
     service.node.leases.want("healing")
     service.node.leases.step()
@@ -300,7 +304,7 @@ def test_a_queue_whose_lease_is_another_nodes_is_left_to_it(service):
 
 def test_what_is_due_is_moved_when_the_store_is_back(service, monkeypatch):
     moved, node = [], service.node
-    node.clock_steps.carry("healing", lambda root, by: moved.append(by))
+    node.clock_steps.carry("healing", "here", lambda root, by: moved.append(by))
     node.leases.want("healing")
     node.leases.step()
     with monkeypatch.context() as away:
@@ -318,7 +322,7 @@ def test_what_is_due_is_moved_once_though_somebody_else_looks_meanwhile(service)
         moved.append(by)
         steps.step()
 
-    steps.carry("healing", move)
+    steps.carry("healing", "here", move)
     service.node.leases.want("healing")
     service.node.leases.step()
     step(service, -HOUR)
@@ -360,18 +364,25 @@ def test_an_outage_has_one_coin_whatever_the_clock_says(left_alone, seconds):
     assert left_alone.node.transact(arm_of_outage) == "control"
 
 
-def test_trials_and_their_coins_are_moved_in_one_transaction(left_alone, monkeypatch):
-    def due(root):
-        return list(healing_of(root).trials.due)
+def test_nothing_is_worked_while_trials_are_moved_and_their_coins_are_not(left_alone, monkeypatch):
+    """A process that ends there leaves both whole: each is moved with its mark, in one transaction."""
+
+    def times(root):
+        trials = healing_of(root).trials
+        return [at for at, _ in trials.due], [outage.began_at for outage in trials.coins["nginx"].outages]
 
     def broken(_coins, _by):
-        raise RuntimeError("the process ends here")
+        raise KilledHere
 
-    before = left_alone.node.transact(due)
-    monkeypatch.setattr(Coins, "move", broken)
-    with pytest.raises(RuntimeError):
-        left_alone.node.transact(move, 3600.0)
-    assert left_alone.node.transact(due) == before
+    due, began = left_alone.node.transact(times)
+    with monkeypatch.context() as patch:
+        patch.setattr(Coins, "move", broken)
+        with pytest.raises(KilledHere):
+            step(left_alone.service, HOUR)
+    assert left_alone.engine.work()
+    while left_alone.node.transact(is_left):
+        assert left_alone.engine.work()
+    assert left_alone.node.transact(times) == ([at + HOUR for at in due], [at + HOUR for at in began])
 
 
 @pytest.mark.parametrize("seconds", STEPS)

@@ -79,6 +79,8 @@ def test_a_run_moves_with_the_clock_although_another_push_monitor_is_damaged(dam
     service.node.leases.want(pushes.LEASE)
     service.node.leases.step()
     service.node.transact(pushes.move, 3600)
+    while service.node.transact(pushes.move_on):
+        pass
     assert service.node.transact(lambda root: monitors_of(root)[sound].state.run_started) == started + 3600
 
 

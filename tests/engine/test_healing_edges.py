@@ -20,6 +20,7 @@ from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
 from tests.support.hosts import place
 from tests.support.incidents import open_incident
+from tests.support.loglines import written
 from tests.support.waiting import until
 
 
@@ -56,7 +57,10 @@ def test_one_case_that_cannot_be_worked_does_not_stop_the_others(ward, monkeypat
         return correlate(case, world)
 
     monkeypatch.setattr(arrivals.correlation, "correlate", poisoned)
-    here.turn(6)
+    with written() as lines:
+        here.turn(6)
+    (dropped,) = [line for line in lines.kept if line["message"].startswith("dropped: ") and "case" in line]
+    assert dropped["message"] == f"dropped: ('{dropped['case']}',)"
     found = {entry["target"]: (entry["outcome"], entry["reason"]) for entry in here.ledger}
     assert found["box-1/nginx"] == ("notified", "level notify")
     assert found["box-2/nginx"] == ("lost", "internal_error: RuntimeError: boom")

@@ -326,7 +326,7 @@ def test_what_waits_under_a_lease_moves_by_what_the_clock_of_its_last_holder_was
     one.clock, two.clock = FakeClock(5_000_000.0 + off), FakeClock(5_000_000.0)
     moved = []
     for node in pair:
-        node.clock_steps.carry("pipeline", lambda root, by, name=node.name: moved.append((name, by)))
+        node.clock_steps.carry("pipeline", "here", lambda root, by, name=node.name: moved.append((name, by)))
     for _ in range(3):
         one.leases.step()
         two.leases.step()
@@ -344,8 +344,8 @@ def test_a_lease_that_nobody_was_seen_to_renew_tells_of_a_clock_that_was_ahead_a
     for start, expected in ((5_003_600.0, [-3600.0]), (4_996_400.0, [])):
         one.clock, moved = FakeClock(start), []
         one.leases.held.clear()
-        one.clock_steps.carry("pipeline", lambda root, by: None)
-        two.clock_steps.carry("pipeline", lambda root, by, moved=moved: moved.append(by))
+        one.clock_steps.carry("pipeline", "here", lambda root, by: None)
+        two.clock_steps.carry("pipeline", "here", lambda root, by, moved=moved: moved.append(by))
         one.leases.step()
         one.store.transact(leases.release, (one.owner,))
         two.leases.step()

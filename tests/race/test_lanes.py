@@ -5,10 +5,12 @@ import json
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import gevent
 import pytest
 
+from opsapp.runtime.atwork import Work, at_hand
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.fair import Whose
 from opsapp.runtime.hub import Hub, Lane, LeadLane
@@ -49,6 +51,19 @@ def test_every_call_gets_its_own_answer(lane):
     assert [greenlet.value for greenlet in asking] == [[2 * (n * 100 + each) for each in range(20)] for n in range(50)]
     assert len(threads) == 3
     assert threading.get_ident() not in threads
+
+
+def test_a_thread_works_for_what_its_caller_works_for(lane):
+    node = SimpleNamespace(trace_of=None)
+
+    def ask(name):
+        with Work(node, "case", name):
+            return lane.run(lambda: at_hand().id)
+
+    asking = [gevent.spawn(ask, name) for name in ("c1", "c2", "c3")]
+    gevent.joinall(asking)
+    assert [greenlet.value for greenlet in asking] == ["c1", "c2", "c3"]
+    assert {lane.run(at_hand) for _ in range(9)} == {None}
 
 
 def test_an_exception_reaches_the_caller_and_no_thread_dies_of_it(lane):

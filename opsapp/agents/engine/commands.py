@@ -25,6 +25,8 @@ from opsapp.wire.fields import WireError, dumps
 from opsapp.wire.records import plain
 from opsapp.wire.reports import CommandResult
 
+from . import clockmoves
+
 QUEUE, RESULTS = "agent-commands", "command-results"
 EVENT = "command"
 MOST_AT_ONCE = 50
@@ -61,6 +63,7 @@ def send_command(
     agent, node = find_agent(root, agent_id), node_of(root)
     given = {**params} if timeout is None else {"timeout": timeout, **params}
     now, patience = node.clock.now(), node.config[AgentSettings].command_expiry_s if expiry is None else expiry
+    clockmoves.settle(root, agent)
     command = agent.commands.add(kind, checked(kind, given), requested_by, now, now + patience)
     if hide:
         command.conceal(seal_of(root), hide)
@@ -150,6 +153,7 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[Comma
     now, offers = node_of(root).clock.now(), {}
     for agent in at_work(root, sessions):
         session, machine = sessions[agent.id], agent.state.machine_id
+        clockmoves.settle(root, agent)
         offered = agent.commands.offer(session, now, again=False, store=store_id(root), machine=machine)
         if offered[0] or offered[1]:
             offers[agent.id] = offered

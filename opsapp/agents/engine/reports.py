@@ -18,7 +18,7 @@ from opsapp.wire.commands import CommandSent
 from opsapp.wire.messages import PollAnswer
 from opsapp.wire.reports import HostProfile, HostReport, LocalOutcome
 
-from . import commands, policies
+from . import clockmoves, commands, policies
 from .directory import lives_elsewhere, touched
 from .memory import Memory, Poller, memory_of
 
@@ -202,6 +202,7 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     answered = now - ANSWER_LOST_S
     if report.held is not None and not connected:
         ended = bool(queue.reconcile(report.held, now, delivered_before=answered, machine=machine)) or ended
+    clockmoves.settle(root, agent)
     sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True, store=store_id(root), machine=machine)
     sent = commands.fitting(sent)
     if report.held is None:

@@ -12,7 +12,7 @@ from opsapp.wire.commands import CommandSent
 from opsapp.wire.messages import Hello
 from opsapp.wire.reports import HostProfile, HostReport, LocalOutcome
 
-from . import commands, policies, reports
+from . import clockmoves, commands, policies, reports
 from .directory import lives_elsewhere, touched
 from .memory import memory_of
 from .reports import Clone
@@ -39,6 +39,7 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
     touched(root, agent.id, session_number=state.session_number)
     reports.become(root, agent, "online", session=session)
     ended = agent.commands.reconcile(hello.held, now, delivered_before=now, machine=state.machine_id)
+    clockmoves.settle(root, agent)
     offered = agent.commands.offer(session, now, again=True, store=store_id(root), machine=state.machine_id)
     commands.settle(root, agent, ended=ended)
     policies.catch_up(root, agent, hello.policy_version)

@@ -11,7 +11,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 
-from . import commands, records, reports
+from . import clockmoves, commands, records, reports
 from .directory import directory_of, facts_of
 from .memory import memory_of
 
@@ -21,7 +21,7 @@ PAGE = 200
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, move)
+    node.clock_steps.carry(LEASE, "commands", move, move_on)
     look = QueueLook(node, lambda root, _now: there_are(root))
     if "web" not in node.roles:
         node.supervisor.add("agents-listen", partial(listen, node), every=EVERY_S)
@@ -38,9 +38,12 @@ def listen(node: Node) -> bool:
 def move(root: Root, by: float) -> None:
     """Move the expiry of commands: each waits for its agent as long as it would have."""
     leases.check(root, LEASE)
-    for agent in at_work(root):
-        for command in agent.commands.unfinished():
-            command.expires_at += by
+    clockmoves.PIECES.begin(root, by)
+
+
+def move_on(root: Root) -> bool:
+    leases.check(root, LEASE)
+    return clockmoves.PIECES.go_on(root)
 
 
 def there_are(root: Root) -> bool:
@@ -51,8 +54,7 @@ def step(node: Node) -> bool:
     silent = node.transact(_silent)
     for begin in range(0, len(silent), PAGE):
         node.transact(_mark, silent[begin : begin + PAGE])
-    node.transact(_expire)
-    return False
+    return bool(node.transact(_expire))
 
 
 def _silent(root: Root) -> list[str]:
@@ -87,7 +89,12 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
         reports.become(root, agent, present.status)
 
 
-def _expire(root: Root) -> None:
+def _expire(root: Root) -> bool:
+    """Whether commands are still to be moved with a clock that was set, by a node that was killed meanwhile: that
+    comes first."""
+    if clockmoves.PIECES.is_left(root):
+        move_on(root)
+        return True
     node = node_of(root)
     for agent in at_work(root):
         seen = memory_of(node).last_seen(agent.id, agent.state.last_seen) or 0.0
@@ -95,3 +102,4 @@ def _expire(root: Root) -> None:
         if ended:
             leases.check(root, LEASE)
             commands.settle(root, agent, ended=ended)
+    return False

@@ -107,7 +107,7 @@ def _is_over(root: Root, grant: Grant, now: float) -> bool:
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, move)
+    node.clock_steps.carry(LEASE, "allowed once", move)
     node.supervisor.add(
         "assistants-end",
         lambda: node.transact(end_what_is_over, node.clock.now()),

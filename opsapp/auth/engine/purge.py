@@ -12,7 +12,7 @@ from opsapp.runtime.node import Node
 def start(node: Node) -> None:
     every = lambda: node.config[LoginSettings].purge_s  # noqa: E731
     node.supervisor.add("session-purge", lambda: purge(node), every=every, lease=LEASE)
-    node.clock_steps.carry(LEASE, move)
+    node.clock_steps.carry(LEASE, "invitations", move)
 
 
 def purge(node: Node) -> bool:

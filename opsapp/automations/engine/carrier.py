@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import gevent
 
@@ -20,14 +20,15 @@ from opsapp.automations.logic import templates
 from opsapp.automations.logic.params import ScriptParams, ServiceParams, WebhookParams
 from opsapp.automations.logic.references import Missing, Values
 from opsapp.automations.logic.runs import Job, ScriptWork, ServiceWork, WebhookWork
-from opsapp.automations.resources import Run, automations_of, board_of, run_of
+from opsapp.automations.resources import Run, automations_of, board_of, healed_by, outermost, run_of
 from opsapp.lib.masks import masked
+from opsapp.runtime.atwork import Work, within
 from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
 from opsapp.tree.root import Root
 
-from . import agent_commands, flow, notices
+from . import agent_commands, clockmoves, flow, notices
 from .output_writer import OutputWriter
 from .programs import AttemptEnd, Program
 from .webhook_sender import webhook_sender_of
@@ -45,13 +46,16 @@ def anything(root: Root, now: float) -> bool:
     board = board_of(root)
     if board.queue or board.admitted or board.claimed or automations_of(root).standings.starting:
         return True
-    return bool(board.agenda.due(now, 1))
+    return clockmoves.PIECES.is_left(root) or bool(board.agenda.due(now, 1))
 
 
 def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[list[Job], bool]:
     """What this node has to begin now, marked as its own by the commit; and whether anything else moved."""
     now, board = flow.node_of(root).clock.now(), board_of(root)
-    moved = flow.moment_come(root, now)
+    is_left = clockmoves.PIECES.is_left(root)  # a node was killed while it moved them with the clock
+    moved = is_left or flow.moment_come(root, now)
+    if is_left:
+        clockmoves.PIECES.go_on(root)
     flow.promote(root, now)
     mine = [run_id for run_id in board.claims.of(owner) if run_id not in known]
     fresh = list(board.admitted.keys())[: max(0, room - len(mine))]
@@ -83,7 +87,13 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
         flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
         return None
     timeout = float(run.settings.timeout)
-    return Job(run.id, run.automation_id, run.attempt, timeout, run.created_at, secrets, work)
+    return Job(run.id, run.automation_id, run.attempt, timeout, run.created_at, secrets, work, _begun_by(root, run))
+
+
+def _begun_by(root: Root, run: Run) -> tuple[Literal["run", "case"], str]:
+    first = outermost(root, run)
+    heal_id = healed_by(first)
+    return ("run", first.id) if heal_id is None else ("case", heal_id.partition(".")[0])
 
 
 def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
@@ -196,6 +206,13 @@ class Carrier:
             gevent.joinall([task.greenlet for task in self.tasks.values() if task.greenlet is not None])
 
     def _perform(self, task: Attempt) -> None:
+        with self._work(task.job):
+            self._do(task)
+
+    def _work(self, job: Job) -> Work:
+        return Work(self.node, "run", job.run_id, job.begun_by)
+
+    def _do(self, task: Attempt) -> None:
         job = task.job
         pen = OutputWriter(partial(self._store, job.run_id), job.secrets)
         try:
@@ -223,7 +240,7 @@ class Carrier:
         return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job.asked_at), pen.put)
 
     def _call(self, task: Attempt, work: WebhookWork, pen: OutputWriter) -> AttemptEnd:
-        task.call = gevent.spawn(self.sender.call, task.job, work, pen.put)
+        task.call = gevent.spawn(within, self._work(task.job), self.sender.call, task.job, work, pen.put)
         if task.stopped:
             task.call.kill(block=False)
         ended = task.call.get()

@@ -9,10 +9,12 @@ from itertools import islice
 
 from opsapp.automations.config import RunsRetention
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.resources import Run, automations_of, board_of, run_of, runs_of, standing_of
+from opsapp.automations.resources import Run, automations_of, run_of, runs_of, standing_of
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
+
+from . import clockmoves
 
 LEASE = "automations"
 PAGE = 200
@@ -59,12 +61,12 @@ def _drop(root: Root, run_id: str) -> bool:
 def move(root: Root, by: float) -> None:
     """The clock was set by so many seconds: retries wait and runs may take as long as before."""
     leases.check(root, LEASE)
-    board = board_of(root)
-    board.agenda.move(by)
-    for run_id in board.under_way():
-        run = run_of(root, run_id)
-        if run is not None and run.began is not None:
-            run.began += by
+    clockmoves.PIECES.begin(root, by)
+
+
+def move_on(root: Root) -> bool:
+    leases.check(root, LEASE)
+    return clockmoves.PIECES.go_on(root)
 
 
 def step(node: Node) -> bool:
@@ -75,5 +77,5 @@ def step(node: Node) -> bool:
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, move)
+    node.clock_steps.carry(LEASE, "runs", move, move_on)
     node.supervisor.add("automations-purge", partial(step, node), every=3600.0, lease="housekeeping", cleans=True)

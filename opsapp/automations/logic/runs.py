@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 STATUSES = ("pending_approval", "queued", "running", "done", "failed", "timeout", "cancelled", "rejected", "lost")
 FINAL = frozenset({"done", "failed", "timeout", "cancelled", "rejected", "lost"})
@@ -61,3 +61,4 @@ class Job(NamedTuple):
     asked_at: float
     secrets: list[str]  # what its output must not show
     work: ScriptWork | ServiceWork | WebhookWork
+    begun_by: tuple[Literal["run", "case"], str]  # what it is a part of at last, itself if of nothing

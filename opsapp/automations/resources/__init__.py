@@ -46,7 +46,9 @@ __all__ = [
     "board_of",
     "digests",
     "forbidden",
+    "healed_by",
     "is_busy",
+    "outermost",
     "reseal",
     "reveal",
     "run_of",
@@ -57,6 +59,9 @@ __all__ = [
     "unusable",
     "with_parts",
 ]
+
+MOST_PARENTS = 50  # of a run: automations made of automations
+HEAL = "heal "  # how the origin of a run begins that a heal wants
 
 
 def set_up(root: Root) -> None:
@@ -79,6 +84,21 @@ def run_of(root: Root, run_id: str | None) -> Run | None:
     runs = runs_of(root)
     run: Run | None = runs.find(run_id)
     return run if run is not None and is_sound(runs, "definition of run", run.id, run.definition) else None
+
+
+def outermost(root: Root, run: Run) -> Run:
+    """The run that this one is a part of, as far as they can be read."""
+    for _ in range(MOST_PARENTS):
+        above = run_of(root, run.parent) if run.parent else None
+        if above is None:
+            break
+        run = above
+    return run
+
+
+def healed_by(run: Run) -> str | None:
+    """The id of the heal that wants it: a case's and the step's number."""
+    return run.origin.removeprefix(HEAL) if run.origin.startswith(HEAL) else None
 
 
 def is_busy(root: Root, state: AutomationStanding) -> bool:

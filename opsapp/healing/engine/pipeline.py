@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,12 +23,13 @@ from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
 from opsapp.runtime import leases
+from opsapp.runtime.atwork import Work
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
 from .alerts import Alerts, Fired, Past, watched_rules
-from .clocks import LEASE, move, move_on
+from .clocks import LEASE, is_left, move, move_on
 from .context import PipelineContext, StepResult
 from .holds import end_pause, hands_off_over, tell_hands_off_over
 from .inventory import IFleetAccess, Inventory, fleet_access
@@ -83,7 +85,7 @@ class HealingEngine:
         node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
         node.clock_steps.follow(self._move)
-        node.clock_steps.carry(LEASE, move, move_on)
+        node.clock_steps.carry(LEASE, "healing", move, move_on)
 
     def watch(self) -> None:
         """Every subject that is known already is looked at once."""
@@ -127,6 +129,8 @@ class HealingEngine:
             return
         self.stale = False  # before the look: what is new during it is looked at again
         first = self.refreshed_at == float("-inf")
+        while first and self.node.transact(is_left) and self.node.transact(move_on):
+            self.node.hub.breathe()  # what ended when is read now: whole, though a node was killed that moved it
         seen = self.node.transact(snapshot, first, self.version)
         self.refreshed_at = now
         if seen.inventory is not self.inventory:
@@ -152,6 +156,9 @@ class HealingEngine:
         """Whether there was anything."""
         if not self.node.transact(anything, self.node.clock.now()):
             return False
+        if self.node.transact(is_left):
+            self.node.transact(move_on)
+            return True
         self.refresh()
         begun = self.node.clock.monotonic()
         self.readings.unseen = self.alerts.unseen()  # before what fails is read: what is in neither was seen well
@@ -187,7 +194,8 @@ class HealingEngine:
                 raise
             except Exception as broken:
                 why = f"internal_error: {type(broken).__name__}: {broken}"
-                log.exception("dropped: %s", only or "an event")
+                with Work(self.node, "case", *only) if only else nullcontext():
+                    log.exception("dropped: %s", only or "an event")
                 self.node.transact(drop_case if only else drop_event, now, inventory, failing, *only, why)
             else:
                 rechecks, above = total.rechecks + done.rechecks, total.above + done.above
@@ -283,7 +291,7 @@ def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0
 def anything(root: Root, now: float) -> bool:
     """A cheap look before the world is built."""
     healing, book = healing_of(root), healing_of(root).book
-    if book.to_move or book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
+    if is_left(root) or book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
         return True
     if any(trial.due <= now for _, trial in healing.trials.compared()):
         return True
@@ -308,9 +316,9 @@ def work(
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
 ) -> StepResult:
-    """One transaction: so many events, and all due cases or only those named. While cases are still to be moved with
-    a clock that was set (a node left them that was killed), only a piece of these."""
-    if healing_of(root).book.to_move:
+    """One transaction: so many events, and all due cases or only those named. While there is something to be moved with
+    a clock that was set (a node left it that was killed), only a piece of that."""
+    if is_left(root):
         move_on(root)
         return StepResult(1, {}, [], [])
     end_pause(root, now)
@@ -330,7 +338,8 @@ def work(
     ready = context.book.ready(now, CASES_AT_ONCE) if named is None else named
     for case in ready:
         if case.record.due <= now:
-            steps.advance(context, case)
+            with Work(node_of(root), "case", case.record.id):
+                steps.advance(context, case)
     settle(context)
     return StepResult(len(received) + len(ready) + context.asked, context.pasts, context.rechecks, context.above)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from opsapp.automations.engine import webhook_sender_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand, ServerAction, WebhookCall
 from opsapp.runtime import leases
+from opsapp.runtime.atwork import Work
 from opsapp.runtime.queue import until_stored
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -76,6 +78,12 @@ class ServerActionRunner:
                 gevent.sleep(0.02)
 
     def _perform(self, action_id: str, action: ServerAction) -> None:
+        wanted = action.wanted
+        heal_id = wanted.heal_id if isinstance(wanted, WebhookCall) else ""
+        with Work(self.node, "case", heal_id.partition(".")[0]) if heal_id else nullcontext():
+            self._do(action_id, action)
+
+    def _do(self, action_id: str, action: ServerAction) -> None:
         try:
             end = self._done(action_id, action)
         except Exception as broken:

@@ -114,7 +114,8 @@ class Healing(Folder):
         self.further = (*(other for other in self.further if now - other.at < HOUR), heal)
 
     def move(self, by: float, now: float) -> None:
-        """The limits of an hour count the same heals, and cases go on."""
+        """The limits of an hour count the same heals, and cases go on. What there may be thousands of is moved in
+        pieces (`clockmoves`)."""
         self.begun = tuple(heal._replace(at=heal.at + by) for heal in (RecentHeal(*row) for row in self.begun))
         self.further = tuple(heal._replace(at=heal.at + by) for heal in self.further)
         for agent_id, steps in list(self.alone.items()):
@@ -123,10 +124,7 @@ class Healing(Folder):
         if self.pause.until is not None:
             self.pause = self.pause._replace(until=self.pause.until + by)
         clockmoves.begin(self.book, by, now)
-        self.trials.move(by)
-        self.edges.move(by)
-        if self.deeds_of_outages is not None:
-            self.deeds_of_outages.move(by)
+        self.trials.move_waves(by)
 
     @property
     def waves(self) -> WaveBook:

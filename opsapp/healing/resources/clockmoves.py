@@ -1,4 +1,5 @@
-"""How cases go with a clock that was set: written down in one transaction, and moved in pieces.
+"""How cases, and what is known of their ends, go with a clock that was set: cases are written down in one transaction,
+and moved in pieces.
 
 A case is moved in the transaction that takes it from the list: a kill neither moves it twice nor forgets it. The
 pipeline finishes before other work; whoever changes a case first moves it (`CaseBook.keep`). Must not: know a case's
@@ -23,19 +24,44 @@ AT_ONCE = 200
 
 def begin(book: CaseBook, by: float, now: float) -> None:
     """What is open or has ended lately, with what is left of steps before."""
-    since = now - abs(by) - RECENT_S
-    ended = {case_id for _, case_id in book.closed.keys((since, ""))}
+    ended = {case_id for _, case_id in book.closed.keys((since(by, now), ""))}
     waits = {case_id for _, _, case_id in book.under_way}
     to_move = grown(book, "to_move")
     for case_id in {*ended, *waits, *to_move}:
         to_move[case_id] = to_move.get(case_id, 0.0) + by
-    for at, target in list(book.unhealed.keys((since, ""))):
-        book.unhealed.remove((at, target))
-        book.unhealed.insert((at + by, target))
-        book.unhealed_on[target] = at + by
-    for key, (at, outcome, reason, *unsure) in list(book.last_of.items()):
-        if at >= since:
-            book.last_of[key] = (at + by, outcome, reason, *(until and until + by for until in unsure))
+
+
+def since(by: float, now: float) -> float:
+    """What ended later goes with the clock."""
+    return now - abs(by) - RECENT_S
+
+
+def unhealed(book: CaseBook, after: float) -> list[str]:
+    """Targets whose last case ended so since then."""
+    return [target for _, target in book.unhealed.keys((after, ""))]
+
+
+def shift_unhealed(book: CaseBook, target: str, by: float) -> int:
+    at: float | None = book.unhealed_on.get(target)
+    if at is None:
+        return 0
+    book.unhealed.discard((at, target))
+    book.unhealed.insert((at + by, target))
+    book.unhealed_on[target] = at + by
+    return 1
+
+
+def ends(book: CaseBook, after: float) -> list[tuple[str, str]]:
+    """(rule, target) of those whose last case was opened since then."""
+    return [key for key, (at, *_) in book.last_of.items() if at >= after]
+
+
+def shift_end(book: CaseBook, key: tuple[str, str], by: float) -> int:
+    if key not in book.last_of:
+        return 0
+    at, outcome, reason, *unsure = book.last_of[key]
+    book.last_of[key] = (at + by, outcome, reason, *(until and until + by for until in unsure))
+    return 1
 
 
 def go_on(book: CaseBook, limit: int = AT_ONCE) -> bool:

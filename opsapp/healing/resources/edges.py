@@ -50,11 +50,14 @@ class EdgeBook(Persistent):
     def ready(self, now: float, limit: int) -> list[EdgeTrial]:
         return [self.trials[edge] for _, edge in islice(self.due.keys(None, (now, ("~",))), limit)]
 
-    def move(self, by: float) -> None:
-        """A child has as long left to come back."""
-        for edge, trial in list(self.trials.items()):
-            moved = trial._replace(healed_at=trial.healed_at + by, ends_at=trial.ends_at + by)
-            self.follow(moved, self.due_of[edge] + by)
+    def shift(self, edge: Edge, by: float) -> int:
+        """The clock was set: a child has as long left to come back. How many were moved."""
+        trial: EdgeTrial | None = self.trials.get(edge)
+        if trial is None:
+            return 0
+        moved = trial._replace(healed_at=trial.healed_at + by, ends_at=trial.ends_at + by)
+        self.follow(moved, self.due_of[edge] + by)
+        return 1
 
     def of_child(self, child: str) -> list[EdgeTrial]:
         return list(self.trials.values((child, ""), (child, "\U0010ffff")))

@@ -17,6 +17,7 @@ from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
 from opsapp.healing.stages.trust import SAME_OUTAGE_S
 from opsapp.healing.stages.wavetrials import WaveTrial
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 from opsapp.wire.verdicts import LooksSeen
 
@@ -196,18 +197,28 @@ class TrialBook(Persistent):
         if due is not None:
             self.due.remove((due, case_id))
 
-    def move(self, by: float) -> None:
-        for case_id, trial in list(self.open.items()):
-            acted_at = None if trial.acted_at is None else trial.acted_at + by
-            due = self.due_of.get(case_id)
-            moved = trial._replace(began_at=trial.began_at + by, acted_at=acted_at, drawn_at=trial.drawn_at + by)
-            self.keep(moved, None if due is None else due + by)
-            if case_id in self.looks:
-                self.note_seen(moved, self.seen(trial).moved(by))
+    def move_waves(self, by: float) -> None:
         for name, wave in self.compared():
             self.compare(name, wave.moved(by))
-        for coins in self.coins.values():
+
+    def shift(self, case_id: str, by: float) -> int:
+        """The clock was set: move the trial of a case, if it goes on still. How many were moved."""
+        trial: Trial | None = self.open.get(case_id)
+        if trial is None:
+            return 0
+        acted_at = None if trial.acted_at is None else trial.acted_at + by
+        due, seen = self.due_of.get(case_id), self.seen(trial).moved(by)
+        moved = trial._replace(began_at=trial.began_at + by, acted_at=acted_at, drawn_at=trial.drawn_at + by)
+        self.keep(moved, None if due is None else due + by)
+        if case_id in self.looks:
+            self.note_seen(moved, seen)
+        return 1
+
+    def shift_coins(self, rule_id: str, by: float) -> int:
+        coins: Coins | None = ChildrenOf(self.coins, "coins of a rule").find(rule_id)
+        if coins is not None:
             coins.move(by)
+        return int(coins is not None)
 
     def ready(self, now: float, limit: int) -> list[Trial]:
         return [self.open[case_id] for _, case_id in islice(self.due.keys(None, (now, "~")), limit)]

@@ -107,9 +107,12 @@ class WaveBook(Persistent):
         self.of_rule[case.rule_id] = tuple(deed_id for deed_id in ids if deed_id not in over)
         return stored
 
-    def move(self, by: float) -> None:
-        for stored in self.deeds.values():
+    def shift(self, deed_id: str, by: float) -> int:
+        """The clock was set. How many were moved."""
+        stored: StoredDeed | None = ChildrenOf(self.deeds, "wave").find(deed_id)
+        if stored is not None:
             stored.deed = stored.deed._replace(began_at=stored.deed.began_at + by)
+        return int(stored is not None)
 
 
 def members_into_trees(root: Root) -> None:

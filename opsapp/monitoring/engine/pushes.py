@@ -11,8 +11,9 @@ from dataclasses import replace
 from opsapp.lib.durations import roughly
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.resources import monitors_of, push_addresses
+from opsapp.monitoring.resources import Monitor, monitors_of, push_addresses
 from opsapp.runtime import leases
+from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
 from opsapp.runtime.node import Node
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
@@ -23,12 +24,12 @@ _CODE = re.compile(r"25[0-5]|2[0-4]\d|1?\d?\d", re.ASCII)
 RUN_SECONDS = "run_seconds"
 SAID_MOST = 200
 WELL = ("", "up")  # what the `status` of a push address of Uptime Kuma says of a run that has ended well
-LEASE = "housekeeping"
+LEASE, MONITORS = "housekeeping", "monitors"
 
 
 def begin(root: Root, monitor_id: str, now: float) -> None:
     """A second start of a run that is under way says nothing; after one that never ended, it is a new run."""
-    monitor = monitors_of(root)[monitor_id]
+    monitor = _with_the_clock(root, monitor_id)
     if monitor.state.run_started is None or monitor.state.down:
         monitor.state.run_started = now
         changes.tell(root, monitor, "run", now)
@@ -36,7 +37,7 @@ def begin(root: Root, monitor_id: str, now: float) -> None:
 
 def end(root: Root, monitor_id: str, now: float) -> float | None:
     """End a run; the seconds it took, None where nobody said when it began."""
-    monitor = monitors_of(root)[monitor_id]
+    monitor = _with_the_clock(root, monitor_id)
     started, monitor.state.run_started = monitor.state.run_started, None
     if started is None:
         return None
@@ -77,12 +78,33 @@ def called(node: Node, monitor_id: str, outcome: Outcome) -> None:
 def move(root: Root, by: float) -> None:
     """Transaction function: the clock was set by so many seconds."""
     leases.check(root, LEASE)
+    PIECES.begin(root, by)
+
+
+def move_on(root: Root) -> bool:
+    """What a node leaves that is killed is moved by the next (`start`), and by whoever calls."""
+    leases.check(root, LEASE)
+    return PIECES.go_on(root)
+
+
+def _with_the_clock(root: Root, monitor_id: str) -> Monitor:
+    if PIECES.is_left(root) and (by := PIECES.take(root, MONITORS, monitor_id)):
+        _shift(root, monitor_id, by)
+    return monitors_of(root)[monitor_id]
+
+
+def _shift(root: Root, monitor_id: str, by: float) -> int:
     monitors = monitors_of(root)
-    for monitor_id, monitor in monitors.some_items(list(push_addresses(root).values())):
+    for _, monitor in monitors.some_items([monitor_id]):
         if is_sound(monitors, "state", monitor_id, monitor.state) and monitor.state.run_started is not None:
             monitor.state.run_started += by
             changes.tell(root, monitor, "run", monitor.state.run_started)
+            return 1
+    return 0
+
+
+PIECES = ClockPieces("push runs", {MONITORS: WaitingKind(lambda root, _: list(push_addresses(root).values()), _shift)})
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, move)
+    node.clock_steps.carry(LEASE, "push runs", move, move_on)

@@ -15,6 +15,7 @@ from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.deliveries import Deliveries
 from opsapp.notify.resources.groups import Groups, family_of, groups_of
 from opsapp.runtime import leases
+from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -33,24 +34,40 @@ def step(node: Node) -> bool:
 
 def anything(root: Root, now: float) -> bool:
     """A look that costs nothing."""
-    return inbox.waiting(root) or bool(groups_of(root).due(now, 1))
+    return inbox.waiting(root) or bool(groups_of(root).due(now, 1)) or PIECES.is_left(root)
+
+
+PIECES = ClockPieces(
+    LEASE,
+    {
+        "groups": WaitingKind(
+            lambda root, _: groups_of(root).groups,
+            lambda root, key, by: groups_of(root).shift(key, by, options(node_of(root)).group_s),
+        )
+    },
+)
 
 
 def move(root: Root, by: float) -> None:
     leases.check(root, LEASE)
-    groups_of(root).shift(by, options(node_of(root)).group_s)
+    PIECES.begin(root, by)
     deliveries_of(root).move(by)
 
 
 def move_on(root: Root) -> bool:
-    """A piece of the deliveries; whether there is more."""
+    """A piece of the groups, then of the deliveries; whether there is more."""
     leases.check(root, LEASE)
+    if PIECES.is_left(root):
+        return PIECES.go_on(root) or bool(deliveries_of(root).to_move)
     return deliveries_of(root).move_on()
 
 
 def route(root: Root, now: float) -> bool:
     """Put what was told into its groups, and groups that are due into messages, in one transaction."""
     leases.check(root, LEASE)
+    if PIECES.is_left(root):  # a node was killed while it moved them with the clock
+        PIECES.go_on(root)
+        return True
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
     rows = inbox.take(root, ROWS_AT_ONCE)

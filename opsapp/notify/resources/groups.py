@@ -91,9 +91,12 @@ class Groups(Persistent):
     def due(self, now: float, most: int) -> list[str]:
         return [key for _, key in Agenda(self.agenda).due(now, most)]
 
-    def shift(self, by: float, every_s: float) -> None:
-        for key, stored in list(self.groups.items()):
-            self.put(key, MessageGroup.read(stored).moved(by), every_s)
+    def shift(self, key: str, by: float, every_s: float) -> int:
+        """The clock was set: its message is due when it would have been. How many were moved."""
+        group = self.get(key)
+        if group is not None:
+            self.put(key, group.moved(by), every_s)
+        return int(group is not None)
 
     def _off_the_agenda(self, key: str) -> None:
         present = self.groups.get(key)

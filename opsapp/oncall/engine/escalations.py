@@ -29,6 +29,7 @@ from opsapp.oncall.records import (
 )
 from opsapp.oncall.resources import Escalation, Escalations, oncall_of
 from opsapp.runtime import leases
+from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import wake_after_commit
@@ -44,7 +45,7 @@ KEEP_S = 90 * 86400.0
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, move)
+    node.clock_steps.carry(LEASE, "escalations", move, move_on)
     look = QueueLook(node, anything)
     node.supervisor.add("oncall", partial(step, node), every=EVERY_S, wake=(QUEUE,), lease=LEASE, look=look)
     node.supervisor.add("oncall-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
@@ -58,12 +59,28 @@ def step(node: Node) -> bool:
 
 def anything(root: Root, now: float) -> bool:
     """Costs nothing."""
-    return bool(oncall_of(root).escalations.due(now, 1))
+    return PIECES.is_left(root) or bool(oncall_of(root).escalations.due(now, 1))
+
+
+PIECES = ClockPieces(
+    QUEUE,
+    {
+        "escalations": WaitingKind(
+            lambda root, _: [name for _, name in oncall_of(root).escalations.agenda],
+            lambda root, name, by: oncall_of(root).escalations.shift(name, by),
+        )
+    },
+)
 
 
 def move(root: Root, by: float) -> None:
     leases.check(root, LEASE)
-    oncall_of(root).escalations.move(by)
+    PIECES.begin(root, by)
+
+
+def move_on(root: Root) -> bool:
+    leases.check(root, LEASE)
+    return PIECES.go_on(root)
 
 
 def purge(node: Node) -> bool:
@@ -128,6 +145,9 @@ def _end(root: Root, escalations: Escalations, escalation: Escalation, status: s
 def advance(root: Root, now: float) -> bool:
     """Every one that is due takes its step. Whether there was one."""
     leases.check(root, LEASE)
+    if PIECES.is_left(root):  # a node was killed while it moved them with the clock: nobody is called too early
+        PIECES.go_on(root)
+        return True
     escalations = oncall_of(root).escalations
     due = escalations.due(now, AT_ONCE)
     for escalation in due:

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import approvals_of
-from opsapp.automations.resources import run_of
+from opsapp.automations.resources import healed_by, outermost, run_of
 from opsapp.healing.interfaces import healing_of
 from opsapp.runtime.events import Event
 from opsapp.tracing.logic.ids import SpanPlace, asked_for, span_of, trace_of
 from opsapp.tracing.logic.spans import CLIENT, SERVER, Facts, SpanMoment, TraceSpan
 from opsapp.tree.root import Root
 
-MOST_PARENTS = 50  # of a run: automations made of automations
 REMEMBERED = 10_000  # acts whose verification is not over
 BY_SCHEDULE, BY_HEALING = "schedule", "healing"
 WELL = ("done", "verified", "notified", "suppressed", "absorbed", "simulated", "withdrawn", "skipped")
@@ -90,14 +89,10 @@ def place_of_step(heal_id: str) -> SpanPlace:
 
 def place_of_run(root: Root, run: Any) -> tuple[SpanPlace, bytes]:
     """The run's place, and its parent: what it is a part of, the heal that wants it, or the request that asked."""
-    trace, parent, first = b"", b"", run
-    for _ in range(MOST_PARENTS):
-        above = run_of(root, first.parent) if first.parent else None
-        if above is None:
-            break
-        first = above
-    if first.origin.startswith("heal "):
-        trace, parent = place_of_step(first.origin.removeprefix("heal "))
+    trace, parent, first = b"", b"", outermost(root, run)
+    heal_id = healed_by(first)
+    if heal_id is not None:
+        trace, parent = place_of_step(heal_id)
     elif first.requested_by != BY_SCHEDULE:
         trace, parent = asked_for("run", first.id)
     if first is not run:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from opsapp.lib.problems import TooLarge
 from opsapp.web.address import canonical
 from opsapp.web.answers import HUB, Answer, Handover
-from opsapp.web.asked import REQUEST_ID, ROUTE, UNREAD, USERNAME, BodyWanted
+from opsapp.web.asked import REQUEST_ID, ROUTE, TRACE, UNREAD, USERNAME, BodyWanted
 
 from .head import RequestHead
 from .peer import Peer
@@ -95,7 +95,7 @@ def base_environ(local: tuple) -> dict[str, Any]:
 
 
 class Answered:
-    __slots__ = ("answer", "body", "headers", "route", "status", "username")
+    __slots__ = ("answer", "body", "headers", "route", "status", "trace", "username")
 
     def __init__(self, status: str, headers: list[tuple[str, str]], body: bytes, environ: dict[str, Any]):
         self.status = status
@@ -104,6 +104,7 @@ class Answered:
         self.answer: Answer | None = environ[HUB].answer
         self.username: str | None = environ.get(USERNAME)
         self.route: str | None = environ.get(ROUTE)
+        self.trace: str | None = environ.get(TRACE)
 
 
 class Task:

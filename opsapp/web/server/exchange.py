@@ -58,6 +58,7 @@ class Exchange:
         "started",
         "timeout",
         "took",
+        "trace",
         "username",
     )
 
@@ -73,6 +74,7 @@ class Exchange:
         self.secure = server.is_behind_tls()
         self.username: str | None = None
         self.route: str | None = None
+        self.trace: str | None = None
         self.code = 0
         self.took: float | None = None  # seconds, until its answer began
         self.sent = 0
@@ -86,7 +88,7 @@ class Exchange:
 
     def know(self, answered: Answered) -> None:
         """What the application has learned of it."""
-        self.username, self.route = answered.username, answered.route
+        self.username, self.route, self.trace = answered.username, answered.route, answered.trace
 
     def begins(self, code: int) -> None:
         """Its answer leaves now."""
@@ -198,6 +200,7 @@ class Exchange:
                     "ms": round(took * 1000, 1),
                     "request_id": self.request_id,
                     "user": self.username or "-",
+                    **({} if self.trace is None else {"trace_id": self.trace}),
                 }
             )
 
