@@ -136,7 +136,8 @@ class ShownGroup(GroupRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnPageRecord(PageLooks):
-    """It shows the monitors of its groups, whatever their tags are, and nothing else."""
+    """It shows the monitors of its groups, whatever their tags are, and nothing else. `protected`: visitors have to say
+    its password; until it has one, nobody sees it."""
 
     sample: ClassVar[dict[str, str]] = {"slug": "customers", "name": "Customers"}
 
@@ -149,8 +150,10 @@ class OwnPageRecord(PageLooks):
         FormField("Its own domain", hint="Where visitors see it, like https://status.example.org", clears=True),
     ] = None
     groups: Annotated[tuple[ShownGroup, ...], MOST_GROUPS, FormField("Groups", "rows")] = ()
+    protected: Annotated[bool, FormField("Only for who says its password", "flag", unsaid="no")] = False
 
     id: Told[str] = ""
+    has_password: Told[bool] = False
 
     @staticmethod
     def across(sound: dict[str, Any]) -> dict[str, str]:

@@ -43,19 +43,38 @@ class Logo(NamedTuple):
 
 
 class OwnPage(Persistent):
-    """A page of its own. Notices, incidents and subscribers know it by its id, which stays when its path changes."""
+    """A page of its own. Notices, incidents and subscribers know it by its id, which stays when its path changes.
+    `password_version`: another one for each password, so that cookies of older ones end."""
+
+    password_hash: str | None = None
+    password_version = ""
 
     def __init__(self, page: OwnPageRecord):
         self.id = new_id()
         self.settings = unsealed(page)
 
     @property
+    def is_protected(self) -> bool:
+        """Where nobody has set a password yet, nobody comes in."""
+        return bool(self.settings.get("protected"))
+
+    def protect(self, password_hash: str) -> None:
+        self.password_hash, self.password_version = password_hash, new_id()
+        self.change(replace(self.record, protected=True))
+
+    def open(self) -> None:
+        self.password_hash, self.password_version = None, new_id()
+
+    @property
     def record(self) -> OwnPageRecord:
         """What a newer version added to the settings has its default."""
-        return replace(made(OwnPageRecord, self.settings), id=self.id)
+        return replace(made(OwnPageRecord, self.settings), id=self.id, has_password=self.password_hash is not None)
 
     def change(self, page: OwnPageRecord) -> None:
+        """A page that is opened forgets its password."""
         self.settings = {**self.settings, **unsealed(page)}
+        if not page.protected and self.password_hash is not None:
+            self.open()
 
 
 class ToldNotice(NamedTuple):
@@ -262,6 +281,11 @@ def token_of(root: Root, purpose: str, subscriber_id: str, subscriber: Subscribe
     """What a link holds; stored nowhere. That of a confirmation ends when somebody asks again."""
     of = str(subscriber.asked_at) if purpose == CONFIRM else subscriber.mark
     return subscriber_id + _hmac(root, json.dumps([purpose, subscriber_id, of]))[:48]
+
+
+def visit_of(root: Root, page: OwnPage, until: int) -> str:
+    """What the cookie of a visitor holds who has said the page's present password."""
+    return f"{until}." + _hmac(root, json.dumps(["visit", page.id, page.password_version, until]))
 
 
 def bearer_of(root: Root, purpose: str, token: str) -> str | None:

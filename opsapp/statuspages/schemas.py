@@ -17,5 +17,13 @@ class NewLogo:
 
 
 @dataclass(frozen=True)
+class PagePassword:
+    component: ClassVar[str] = "PagePassword"
+    sample: ClassVar[dict[str, str]] = {"password": "correct horse battery"}
+
+    password: Annotated[str, Text(10, 256)]
+
+
+@dataclass(frozen=True)
 class SubscriptionQuery(LongQuery):
     state: Literal["pending", "confirmed"] | None = None

@@ -17,7 +17,7 @@ from opsapp.web.schemas import Deleted
 from opsapp.wire.records import extended, made, plain
 
 from . import schemas
-from .engine import ownpages, settings, subscriptions
+from .engine import ownpages, settings, subscriptions, visitors
 from .records import (
     LogoRecord,
     OwnPageDone,
@@ -50,6 +50,13 @@ class OwnPage(Facet):
     """/api/status/pages/{slug}"""
 
     url = "/api/status/pages/{slug}"
+
+
+class OwnPagePassword(Facet):
+    """/api/status/pages/{slug}/password"""
+
+
+add_facet(OwnPage, "password", OwnPagePassword)
 
 
 class OwnPages(Facet):
@@ -162,6 +169,17 @@ def delete_page(context: OwnPage, request: Request) -> Deleted:
     undoable(request, "status page", str(before["name"]), context.__name__, kept)
     request.audit("status_page.delete", context.__name__, before=before)
     return Deleted()
+
+
+@api.replace(
+    OwnPagePassword, role="admin", body=schemas.PagePassword, returns=OwnPageRecord, audit="status_page.password"
+)
+def set_password(context: OwnPagePassword, request: Request) -> Deferred:
+    """From here on visitors have to say it. Who has said an older one is asked again."""
+    node, actor, password = request.node, request.actor, made(schemas.PagePassword, request.valid_body).password
+    slug, request.audited = context.__parent__.__name__, True
+    visitors.refuse_weak(password)
+    return Deferred(lambda: (200, {}, plain(visitors.set_password(node, slug, password, actor))))
 
 
 @api.create(

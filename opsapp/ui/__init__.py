@@ -28,5 +28,6 @@ def includeme(config):
     config.add_body_limit("POST", "/login/totp", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/answer/*", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/invitation/{token}", SIGN_IN_LIMIT)
+    config.include("opsapp.ui.views.lockedpages")
     config.add_engine("opsapp.ui.firstpages.start", everywhere=True)
     config.scan("opsapp.ui.views")

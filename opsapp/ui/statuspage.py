@@ -126,6 +126,13 @@ def note(about: PublicPage, kind: str, title: str, words: str, button: str = "")
     return _rendered("status_note.jinja2", about, kind=kind, title=title, words=words, button=button, again=False)
 
 
+def locked(slug: str, next_place: str, wrong: str) -> str:
+    """The question for the password. Who has not said it does not learn even the page's name."""
+    return _rendered(
+        "status_locked.jinja2", PublicPage(), own_place(slug), title="Password", next=next_place, wrong=wrong, shut=True
+    )
+
+
 def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
     kind, title, words = "warn", "That did not work", wrong
     if not wrong:
@@ -145,7 +152,7 @@ def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
 
 
 def _rendered(template: str, about: PublicPage, place: PagePlace = LIVE, **values: Any) -> str:
-    known = {"page": about, "place": place, "here": False, "given": NOTHING_GIVEN, "wrong": ""}
+    known = {"page": about, "place": place, "here": False, "shut": False, "given": NOTHING_GIVEN, "wrong": ""}
     return templates.get_template(template).render(known | values)
 
 

@@ -34,6 +34,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "clocks_apart": "The clocks of two nodes of the cluster differ by more than 5 minutes.",
         "unauthenticated": "The credential is missing, wrong, expired or revoked.",
         "wrong_code": "The code of the second factor is wrong.",
+        "wrong_page_password": "The password of the status page is wrong.",
     },
     403: {
         "assistant_key": "The key of an assistant opens `/api/mcp` and nothing else.",

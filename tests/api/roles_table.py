@@ -45,6 +45,7 @@ ROWS = {
     "GET /api/status/pages/{slug}": ADMIN,
     "PUT /api/status/pages/{slug}": ADMIN,
     "DELETE /api/status/pages/{slug}": ADMIN,
+    "PUT /api/status/pages/{slug}/password": ADMIN,
     "GET /api/status/subscriptions": ADMIN,
     "POST /api/status/subscriptions": PUBLIC,
     "GET /api/status/subscriptions/counts": ADMIN,

@@ -1,13 +1,16 @@
 """Operations on users, shared by the views and the command line; and the purge."""
 
 from opsapp.auth.logic.attempts import AttemptLimit
+from opsapp.auth.logic.names import password_problem
 from opsapp.auth.resources import count as count_attempts
+from opsapp.auth.resources import forget_attempts, seconds_locked
 
 from .accounts import add_user, disable_user, list_users, make_first_admin, remove_user, set_password, unlock_user
 from .directory import sign_in
 from .directorycheck import directory_trouble
 from .invitations import accept_invitation, read_invitation
 from .limits import count_attempt, in_turn
+from .passwords import hash_password, hashing_of, verify_password
 from .providerlook import provider_trouble
 from .purge import start
 from .secondfactor import second_step
@@ -20,15 +23,21 @@ __all__ = [
     "count_attempts",
     "directory_trouble",
     "disable_user",
+    "forget_attempts",
+    "hash_password",
+    "hashing_of",
     "in_turn",
     "list_users",
     "make_first_admin",
+    "password_problem",
     "provider_trouble",
     "read_invitation",
     "remove_user",
     "second_step",
+    "seconds_locked",
     "set_password",
     "sign_in",
     "start",
     "unlock_user",
+    "verify_password",
 ]

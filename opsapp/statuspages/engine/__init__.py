@@ -15,6 +15,7 @@ from .ownpages import record as own_page
 from .ownpages import scope
 from .settings import public_page
 from .subscriptions import ask, belongs, confirm, leave, waits
+from .visitors import enter, has_said, has_visit, is_closed
 
 __all__ = [
     "CANCELLED",
@@ -26,7 +27,11 @@ __all__ = [
     "calendar_text",
     "confirm",
     "dates",
+    "enter",
     "groups_by_monitor",
+    "has_said",
+    "has_visit",
+    "is_closed",
     "is_own_page",
     "leave",
     "logo",

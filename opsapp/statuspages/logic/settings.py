@@ -23,4 +23,8 @@ class StatusPageSettings:
     batch: Annotated[int, Between(1, 500)] = 50
     timeout_s: Annotated[float, Between(0.1, 120)] = 15
     max_subscribers: Annotated[int, Between(1, 1_000_000)] = 20_000
+    passwords_per_ip: Annotated[int, Between(1, 10_000)] = 10
+    password_window_s: Annotated[float, Between(1, 86400)] = 60
+    password_lock_s: Annotated[float, Between(1, 86400)] = 300
+    visit_s: Annotated[float, Between(60, 365 * 86400)] = 30 * 86400
     webhook_allow_networks: Annotated[tuple[Network, ...], Most(100)] = ()

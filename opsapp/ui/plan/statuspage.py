@@ -15,8 +15,9 @@ LOOKS = inputs(PageLooks)
 LOOK = (*LOOKS[:2], *inputs(PageRecord, "groups"), *LOOKS[2:])  # the name and what it says come first
 LOGO = (Field("image", "Picture", "area", required=True, hint="A PNG or JPEG of at most 200 kB, in base64"),)
 FIRST_FIELDS = tuple(
-    field for name in ("slug", "name", "public_url", "groups") for field in inputs(OwnPageRecord, name)
+    field for name in ("slug", "name", "public_url", "groups", "protected") for field in inputs(OwnPageRecord, name)
 )
+PASSWORD = (Field("password", "New password", "password", required=True, hint="10 characters and more"),)
 OWN_PLACE, OWN_GROUPS = inputs(OwnPageRecord, "slug", "public_url"), inputs(OwnPageRecord, "groups")
 CHANGE_OWN = "PUT /api/status/pages/{slug}"
 DELETES = "Its address answers nothing any more. Its monitors stay."
@@ -116,6 +117,22 @@ STATUS_PAGE = (
                     Act("look", "Save", CHANGE_OWN, LOOKS, here=True, done="Visitors see it at once."),
                     Act("groups", "Save", CHANGE_OWN, OWN_GROUPS, here=True, done="Visitors see them at once."),
                     Act("place", "Save", CHANGE_OWN, OWN_PLACE, here=True, goes="/statuspage/own/{slug}"),
+                    Act(
+                        "password",
+                        "Set the password",
+                        f"{CHANGE_OWN}/password",
+                        PASSWORD,
+                        done="Visitors have to say it from now on, those too who have said an older one.",
+                    ),
+                    Act(
+                        "open",
+                        "Open it for everybody",
+                        CHANGE_OWN,
+                        when=(("protected", (True,)),),
+                        body=(("protected", False),),
+                        grave=True,
+                        warns="Who knows its address sees it without a password. The password is forgotten.",
+                    ),
                     Act(
                         "delete",
                         "Delete",

@@ -122,6 +122,8 @@ WHOLE = {
     "earlier_day.update": "changed the imported days before of the monitor",
     "earlier_day.delete": "removed the imported days before of the monitor",
     "status_page.create": "created the status page",
+    "status_page.password": "set the password of the status page",
+    "status_page.enter": "tried passwords of the status page",
     "status_page.delete": "deleted the status page",
     "status_page.logo": "changed the logo of the status page",
     "deletion.undo": "restored",

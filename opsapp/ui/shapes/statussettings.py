@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.statuspages.records import PageRecord, SubscriptionCounts
+from opsapp.statuspages.records import OwnPageRecord, PageRecord, SubscriptionCounts
 from opsapp.ui.parts import COUNTS, OWN_PAGE, STATUS_PAGE
 from opsapp.ui.reader import Answers, Reader
 
@@ -14,7 +14,13 @@ def shape(answers: Answers, _reader: Reader) -> dict[str, object]:
 
 def own_shape(answers: Answers, _reader: Reader) -> dict[str, object]:
     page = answers[OWN_PAGE]
-    return {"row": page, "title": page.name}
+    return {"row": page, "title": page.name, "who": _who(page)}
+
+
+def _who(page: OwnPageRecord) -> str:
+    if page.has_password:
+        return "Who says the password."
+    return "Nobody: it has no password yet." if page.protected else "Everybody who knows its address."
 
 
 def _lacking(settings: PageRecord) -> str:

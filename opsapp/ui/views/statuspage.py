@@ -306,7 +306,9 @@ def latest_of(request: Request) -> LatestStatus:
     latest = latest_status(node)
     if slug is None:
         return latest
-    return latest.of_page(slug, lambda root: status_document(node, root, engine.scope(root, slug)))
+    return latest.of_page(
+        engine.scope(request.root, slug).page, lambda root: status_document(node, root, engine.scope(root, slug))
+    )
 
 
 def tagged(request: Request, text: str, kind: str) -> Response:
