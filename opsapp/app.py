@@ -23,6 +23,7 @@ INCLUDES = (
     "opsapp.web",  # how HTTP behaves
     "opsapp.audit",  # who did what
     "opsapp.auth",  # users, sessions
+    "opsapp.scim",  # how an identity provider makes and ends users
     "opsapp.notify",  # how people are told
     "opsapp.maintenance",  # windows
     "opsapp.agents",  # hosts and what runs on them

@@ -41,8 +41,8 @@ def audit_deriver(view: View, info: Any) -> View:
 
     def wrapped(context: Any, request: Request) -> Any:
         caller = request.caller
-        if request.environ["REQUEST_METHOD"] not in UNSAFE or (caller is not None and caller.role is None):
-            return view(context, request)  # agents say what happens on their hosts; they change nothing here
+        if request.environ["REQUEST_METHOD"] not in UNSAFE or (caller is not None and not caller.changes_things):
+            return view(context, request)
         if is_forwarded(request):  # the node that was asked first has written it down
             return view(context, request)
         action = wanted or f"{request.method.lower()} {request.path_info}"

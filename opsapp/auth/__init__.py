@@ -15,11 +15,13 @@ def includeme(config: Configurator) -> None:
     from .interfaces import IUserDeleted
     from .ldapconfig import LdapSettings
     from .records import KeyAsCode, TeamSettings, UserAsCode
-    from .resources import teams
+    from .resources import provisioned, teams
+    from .scimconfig import ScimSettings
 
     config.add_section("web.login", LoginSettings)
     config.add_section("web.oidc", OidcSettings)
     config.add_section("auth.ldap", LdapSettings)
+    config.add_section("auth.scim", ScimSettings)
     config.registry.registerUtility(standing, IStoreFinder, "directory")
     config.add_evolve_step("auth-1-users", "opsapp.auth.resources.set_up")
     config.add_evolve_step("auth-2-keys", "opsapp.auth.resources.keys.set_up")
@@ -29,6 +31,10 @@ def includeme(config: Configurator) -> None:
     config.add_evolve_step("auth-6-invitations", "opsapp.auth.resources.invitations.set_up")
     config.add_evolve_step("auth-7-teams", "opsapp.auth.resources.teams.set_up")
     config.add_evolve_step("auth-8-approve", "opsapp.auth.resources.teams.give_approve")
+    config.add_evolve_step("auth-9-groups", "opsapp.auth.resources.membership.set_up")
+    config.add_evolve_step("auth-10-scim-tokens", "opsapp.auth.resources.scimtokens.set_up")
+    config.add_evolve_step("auth-11-provisioned", "opsapp.auth.resources.provisioned.set_up")
+    config.registry.registerUtility(provisioned.forget_user, IUserDeleted, "provisioned")
     config.registry.registerUtility(teams.leave_all, IUserDeleted, "teams")
     config.set_sight_reader(policy.sight_of_caller)
     config.add_sealed("opsapp.auth.resources.secondfactor.reseal")

@@ -59,7 +59,7 @@ class Me:
     role: Role
 
 
-Source = Literal["local", "oidc", "ldap"]
+Source = Literal["local", "oidc", "ldap", "scim"]  # scim: made by a provider, and not signed in yet
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,31 @@ class InvitationMade(InvitationRecord):
     url: Told[str] = ""
 
 
+@dataclass(frozen=True)
+class ScimTokenRecord:
+    """`expires_at` null: it has no end."""
+
+    sample: ClassVar[dict[str, str]] = {"name": "Entra ID"}
+
+    name: Annotated[str, name_kind(60), FormField("Name", hint="Which provider it is for. The audit record names it")]
+    expires_at: Annotated[int | None, Between(0, 10**11)] = None
+    id: Told[str] = ""
+    created_by: Told[str] = ""
+    created_at: Told[Since] = 0
+
+
+@dataclass(frozen=True)
+class ScimTokenMade(ScimTokenRecord):
+    """`token`: for the provider, with `url`. It is shown this once."""
+
+    url: Told[str] = ""
+    token: Told[str] = ""
+
+
 TeamTags = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(200, unique=True)]
+
+
+TeamGroups = Annotated[tuple[Annotated[str, name_kind(1000)], ...], Most(200, unique=True)]
 
 
 @dataclass(frozen=True)
@@ -165,6 +189,12 @@ class TeamSettings:
             clears=True,
         ),
     ] = ()
+    groups: Annotated[
+        TeamGroups,
+        FormField(
+            "Groups", "lines", "Of a directory or provider, one a line: who is in one is in the team", clears=True
+        ),
+    ] = ()
     see: Annotated[
         TeamTags, FormField("May see", "names", "Monitors and hosts with these tags", of="tag", by="name", clears=True)
     ] = ()
@@ -181,6 +211,9 @@ class TeamSettings:
 
 @dataclass(frozen=True)
 class TeamRecord(TeamSettings):
+    """`by_groups`: how many are in it by its groups."""
+
+    by_groups: Told[int] = 0
     id: Told[str] = ""
     created_at: Told[Since] = 0
     unreadable: Annotated[str, AT_TIMES] = ""

@@ -17,6 +17,7 @@ class Permission(str, Enum):
     administer = "administer"
     report = "report"
     relay = "relay"
+    provision = "provision"
     nobody = "nobody"
 
 
@@ -36,6 +37,7 @@ ROLE_ACL = (
     (Allow, "role:operator", (Permission.operate,)),
     (Allow, "role:admin", (Permission.administer,)),
     (Allow, "node:cluster", (Permission.relay,)),
+    (Allow, "kind:scim", (Permission.provision,)),
 )
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent / "guide"
 PLACE = "/help"
 GROUPS = (  # the order in which one reads it; a page that is not here comes last
-    ("To begin", ("demo", "first-hour", "running", "packages", "switching", "users", "teams", "agents", "pages")),
+    (
+        "To begin",
+        ("demo", "first-hour", "running", "packages", "switching", "users", "teams", "scim", "agents", "pages"),
+    ),
     ("Watching", ("monitoring", "maintenance", "notifications", "oncall", "status-page", "deployments")),
     ("Acting", ("healing", "autonomy", "causes", "conditions", "actions", "automations", "assistants", "agent")),
     ("Running it for long", ("upgrade", "retention", "cluster", "metrics", "tracing", "audit", "as-code", "testing")),

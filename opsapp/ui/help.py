@@ -40,6 +40,7 @@ ABOUT = {
     "/notifications/new": "notifications#channels",
     "/notifications/deliveries": "notifications#delivery",
     "/oncall": "oncall",
+    "/provisioning": "scim",
     "/second-factor": "users#second-factor",
     "/secrets": "automations#secrets",
     "/settings": "users",

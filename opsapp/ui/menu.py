@@ -29,7 +29,7 @@ GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (
               Door("/automations", "bolt", ("/deployments",)))),
     ("Administration", (Door("/maintenance", "cal"), Door("/statuspage", "globe"), Door("/notifications", "bell"),
                         Door("/audit", "list"),
-                        Door("/settings", "gear", ("/users", "/teams", "/secrets", "/first-steps")))),
+                        Door("/settings", "gear", ("/users", "/teams", "/provisioning", "/secrets", "/first-steps")))),
 )  # fmt: skip
 DOORS = tuple(door for _, doors in GROUPS for door in doors)
 PHONE_TABS = ("/", "/monitors", "/incidents", "/approvals")

@@ -30,6 +30,7 @@ PERMISSIONS: dict[str, Any] = {
     "admin": Permission.administer,
     "agent": Permission.report,
     "node": Permission.relay,  # another node of the cluster
+    "provider": Permission.provision,  # an identity provider, at /scim
 }
 Decorator = Callable[[Any], Any]
 
@@ -55,6 +56,11 @@ def update(context: type, name: str = "", *, role: str = "operator", **options: 
 
 def replace(context: type, name: str = "", *, role: str = "operator", **options: Any) -> Decorator:
     return _view("PUT", context, name, role, options)
+
+
+def patch(context: type, name: str = "", *, role: str = "operator", **options: Any) -> Decorator:
+    """PATCH: for protocols of others that want it; the API itself has none."""
+    return _view("PATCH", context, name, role, options)
 
 
 def delete(context: type, name: str = "", *, role: str = "operator", **options: Any) -> Decorator:

@@ -56,7 +56,7 @@ class Asked:
 
 
 def is_api(path: str) -> bool:
-    return path == "/api" or path.startswith("/api/")
+    return path == "/api" or path.startswith(("/api/", "/scim/"))
 
 
 def request_id(environ: dict[str, Any]) -> str:

@@ -53,6 +53,11 @@ class IErrorPage(Interface):
     status, or one that leads to the page for signing in."""
 
 
+class IErrorDocument(Interface):
+    """Utility, named by the first part of a path: how a problem is said there. Called with (status, problem); text and
+    content type."""
+
+
 class ISignInAgain(Interface):
     """Utility: the page for who sent a form after the session had ended. Called with the request; None where nothing is
     to be kept."""
@@ -108,13 +113,18 @@ def answer(request: Request, problem: problems.Problem) -> Response:
 def answer_to(registry: Any, asked: Asked, problem: problems.Problem) -> Response:
     status = status_of(problem)
     page = None if asked.is_api or asked.path == "/metrics" else registry.queryUtility(IErrorPage)
-    if page is not None:
-        response = page(asked, status, problem)
-    else:
-        response = Response(dumps(body_of(problem)), status, content_type="application/json", charset="utf-8")
+    response = page(asked, status, problem) if page is not None else _documented(registry, asked.path, status, problem)
     if response.status_int == status:
         response.headers.update(headers_of(problem))
     return response
+
+
+def _documented(registry: Any, path: str, status: int, problem: problems.Problem) -> Response:
+    document = registry.queryUtility(IErrorDocument, name=path.split("/", 2)[1])
+    if document is None:
+        return Response(dumps(body_of(problem)), status, content_type="application/json", charset="utf-8")
+    text, content_type = document(status, problem)
+    return Response(text.encode(), status, content_type=content_type)
 
 
 def on_exception(error: Exception, request: Request) -> Response:

@@ -16,11 +16,12 @@ _PRINCIPALS: dict[str | None, tuple[str, ...]] = {
     for role in (None, *ROLES)
 }
 _NOBODY = (Everyone,)
+PROVIDER = "scim"  # the kind of an identity provider: it has no role, and opens /scim alone
 
 
 class Identity(NamedTuple):
-    """`kind`: session, key, ticket, agent or scrape. `session_id` names the record behind the credential; `ticket` the
-    stream ticket by which it came."""
+    """`kind`: session, key, ticket, agent, scrape or scim. `session_id` names the record behind the credential;
+    `ticket` the stream ticket by which it came."""
 
     kind: str
     name: str
@@ -30,7 +31,12 @@ class Identity(NamedTuple):
     ticket: str | None = None
 
     def principals(self) -> list[str]:
-        return [f"{self.kind}:{self.name}", *_PRINCIPALS[self.role]]
+        return [f"{self.kind}:{self.name}", f"kind:{self.kind}", *_PRINCIPALS[self.role]]
+
+    @property
+    def changes_things(self) -> bool:
+        """Agents say what happens on their hosts, and change nothing here."""
+        return self.role is not None or self.kind == PROVIDER
 
 
 CredentialReader = Callable[[Request, Any], Identity | None]

@@ -94,6 +94,9 @@ ROWS = {
     "GET /api/teams/{team_id}": ADMIN,
     "PUT /api/teams/{team_id}": ADMIN,
     "DELETE /api/teams/{team_id}": ADMIN,
+    "GET /api/scim-tokens": ADMIN,
+    "POST /api/scim-tokens": ADMIN,
+    "DELETE /api/scim-tokens/{token_id}": ADMIN,
     "GET /api/audit": ADMIN,
     "GET /api/audit/verify": ADMIN,
     # agents

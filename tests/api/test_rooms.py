@@ -22,7 +22,16 @@ from opsapp.web.declared import adapted, answer_of
 from opsapp.web.openapi import endpoints
 from tests.support.app import ROLES, Service
 
-MENU_OF_ADMINS = {"/users", "/teams", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets"}
+MENU_OF_ADMINS = {
+    "/users",
+    "/teams",
+    "/provisioning",
+    "/audit",
+    "/notifications",
+    "/secrets",
+    "/statuspage",
+    "/healing/inlets",
+}
 OF_CHANNELS = {
     "/notifications/new",
     "/notifications/channels/{id}",

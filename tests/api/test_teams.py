@@ -166,7 +166,15 @@ def test_teams_are_a_kind_of_document(service):
     document = {"teams": [{"name": "Shop", "members": ["otto"], "see": ["shop"], "act": ["shop"]}]}
     service.ada.post_json("/api/apply", {"document": document})
     assert service.ada.get("/api/export").json["teams"] == [
-        {"name": "Shop", "members": ["otto"], "see": ["shop"], "act": ["shop"], "change": [], "approve": []}
+        {
+            "name": "Shop",
+            "members": ["otto"],
+            "groups": [],
+            "see": ["shop"],
+            "act": ["shop"],
+            "change": [],
+            "approve": [],
+        }
     ]
     assert service.ada.post_json("/api/apply", {"document": document, "dry_run": True}).json["changes"] == []
     assert service.read(lambda root: teams.sight_for(root, "otto")).act == {"shop"}

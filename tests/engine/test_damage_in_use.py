@@ -23,7 +23,8 @@ THINGS = [
     "problems.RecurringProblem", "rules.Rule", "rules.TrustState", "resources.HealingWindow", "resources.Window",
     "resources.Incident", "resources.Monitor", "resources.State", "channels.Channel", "events.Batch", "leases.Lease",
     "leases.Pulse", "resources.Schedule", "resources.CallPolicy", "earlier.EarlierDays", "deployments.Deployment",
-    "teams.Team", "resources.OwnPage",
+    "teams.Team", "resources.OwnPage", "scimtokens.ScimToken", "provisioned.ProvisionedUser",
+    "provisioned.ProvisionedGroup",
 ]  # fmt: skip
 # What is written into a file is written whole, or the thing that is lacking is named.
 WHOLE = {"/api/export", "/api/automations/export"}

@@ -14,6 +14,7 @@ from opsapp.ui.plan import PAGES
 from opsapp.wire.records import made
 from tests.support.hosts import place
 from tests.support.monitoring import DOWN, UP, Lookout
+from tests.support.scim import Provider
 
 FAILED = {"service__nginx__state": "failed"}
 SCRIPT = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
@@ -60,6 +61,7 @@ def fill(ward: Any) -> None:
     service.anonymous.post_json(inlet, event)
     ada.post_json("/api/secrets", {"name": "token", "value": "hidden"})
     ada.post_json("/api/teams", {"name": "Shop", "members": ["ada"], "see": ["web"], "act": ["web"]})
+    Provider(service).fill()
     for client in (vera, otto, ada):
         client.post_json("/api/keys", {"name": "script", "role": "viewer"})
         client.post_json("/api/me/filters", {"name": "web", "path": "/monitors", "query": "tag=web"})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.logic.tools import NAMES
+from opsapp.lib.minutecounts import MinuteCounts
 from opsapp.lib.problems import TooMany
 from opsapp.runtime.families import counter
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
 KEY = "opsapp.assistants.calls"
-MINUTE_S = 60.0
 UNKNOWN = "unknown"
 RESULTS = ("ok", "refused")
 
@@ -26,21 +26,14 @@ class AssistantCalls:
 
     def __init__(self) -> None:
         self.answered: Counter[tuple[str, str]] = Counter()  # by tool and result
-        self._recent: dict[str, deque[float]] = {}  # by credential: when
+        self._recent = MinuteCounts()  # by credential
         self._lock = threading.Lock()
 
     def admit(self, who: str, most: int, now: float) -> None:
         """TooMany when there were `most` in the last minute. What is refused is not counted."""
-        with self._lock:
-            for name in [name for name, times in self._recent.items() if times[-1] <= now - MINUTE_S]:
-                del self._recent[name]
-            times = self._recent.setdefault(who, deque())
-            while times and times[0] <= now - MINUTE_S:
-                times.popleft()
-            if len(times) >= most:
-                wait = times[0] + MINUTE_S - now
-                raise TooMany(f"At most {most} calls a minute. Wait {wait:.0f} seconds.", retry_after=wait)
-            times.append(now)
+        wait = self._recent.wait(who, most, now)
+        if wait:
+            raise TooMany(f"At most {most} calls a minute. Wait {wait:.0f} seconds.", retry_after=wait)
 
     def count(self, tool: str, result: str) -> None:
         with self._lock:

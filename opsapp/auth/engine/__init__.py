@@ -12,6 +12,15 @@ from .invitations import accept_invitation, read_invitation
 from .limits import count_attempt, in_turn
 from .passwords import hash_password, hashing_of, verify_password
 from .providerlook import provider_trouble
+from .provisioning import (
+    change_group,
+    change_members,
+    change_provisioned,
+    end_group,
+    end_provisioned,
+    provision_group,
+    provision_user,
+)
 from .purge import start
 from .secondfactor import second_step
 
@@ -19,10 +28,15 @@ __all__ = [
     "AttemptLimit",
     "accept_invitation",
     "add_user",
+    "change_group",
+    "change_members",
+    "change_provisioned",
     "count_attempt",
     "count_attempts",
     "directory_trouble",
     "disable_user",
+    "end_group",
+    "end_provisioned",
     "forget_attempts",
     "hash_password",
     "hashing_of",
@@ -31,6 +45,8 @@ __all__ = [
     "make_first_admin",
     "password_problem",
     "provider_trouble",
+    "provision_group",
+    "provision_user",
     "read_invitation",
     "remove_user",
     "second_step",

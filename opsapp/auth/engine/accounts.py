@@ -8,16 +8,16 @@ import secrets
 import sys
 from pathlib import Path
 
-from opsapp.audit.engine import SHELL, Actor, changed, note, refusals_noted
+from opsapp.audit.engine import SHELL, Actor, note, refusals_noted
 from opsapp.auth import resources
-from opsapp.auth.interfaces import IUserDeleted
 from opsapp.auth.logic.names import password_problem, username_problem
-from opsapp.auth.records import Source, UserShown
-from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.runtime.node import Node, node_of
+from opsapp.auth.records import UserShown
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import directory
+from .accountchanges import change, not_local, remove, user_of
 from .limits import count_attempt, proof_counters, turn_of
 from .passwords import hash_password, hashing_of, verify_password
 from .signin import now_of
@@ -48,12 +48,12 @@ def change_user(
         if password is not None:
             _refuse({"password": password_problem(password, username)})
             password_hash = hash_password(node, password)
-        return node.transact(_change, username, resources.AccountChange(role, disabled, password_hash), actor)
+        return node.transact(change, username, resources.AccountChange(role, disabled, password_hash), actor)
 
 
 def remove_user(node: Node, username: str, actor: Actor = SHELL) -> None:
     with refusals_noted(node, actor, "user.delete", username):
-        node.transact(_remove, username, actor)
+        node.transact(remove, username, actor)
 
 
 def set_password(node: Node, username: str, password: str, actor: Actor = SHELL) -> None:
@@ -113,18 +113,6 @@ def _refuse(checked: dict[str, str | None]) -> None:
         raise Invalid(problems)
 
 
-def user_of(root: Root, username: str) -> resources.User:
-    user = resources.users_of(root).get(username)
-    if user is None:
-        raise NotFound(f"There is no user {username!r}.")
-    return user
-
-
-def not_local(source: Source) -> Conflict:
-    where = "the directory" if source == "ldap" else "the identity provider"
-    return Conflict(f"This user signs in with {where} and has no password here.", code="not_local")
-
-
 def _proof_of(root: Root, username: str) -> tuple[str | None, str | None]:
     user = resources.find_enabled(root, username)
     return (None, None) if user is None else (user.password_hash, user.entry_id)
@@ -134,19 +122,6 @@ def _add(root: Root, username: str, role: str, password_hash: str, disabled: boo
     user = resources.create(root, username, role, password_hash, now_of(root))
     user.disabled = disabled
     note(root, actor, "user.create", username, after=resources.describe(user))
-    return resources.shown(user)
-
-
-def _change(root: Root, username: str, wanted: resources.AccountChange, actor: Actor) -> UserShown:
-    user, new_password = user_of(root, username), wanted.password_hash is not None
-    if new_password and user.source != "local":
-        raise not_local(user.source)
-    before = resources.describe(user)
-    resources.change(root, user, wanted, end_keys=new_password)
-    was, became = changed(before, resources.describe(user))
-    if new_password:
-        became["credentials_changed"] = True
-    note(root, actor, "user.update", username, before=was, after=became)
     return resources.shown(user)
 
 
@@ -161,15 +136,6 @@ def _change_own(root: Root, username: str, password_hash: str, session_id: str, 
     resources.change(root, user, wanted, session_id, end_keys=end_keys)
     user.own_password = True
     note(root, actor, "password.change", username, after={"keys_ended": end_keys})
-
-
-def _remove(root: Root, username: str, actor: Actor) -> None:
-    user = user_of(root, username)
-    before = resources.describe(user)
-    resources.delete(root, user)
-    for _, give_back in node_of(root).registry.getUtilitiesFor(IUserDeleted):
-        give_back(root, username, now_of(root))
-    note(root, actor, "user.delete", username, before=before)
 
 
 def make_first_admin(node: Node) -> None:

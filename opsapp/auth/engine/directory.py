@@ -13,6 +13,7 @@ from opsapp.auth.config import LoginSettings
 from opsapp.auth.interfaces import ISecretText
 from opsapp.auth.ldapconfig import LdapSettings
 from opsapp.auth.logic.directory import asked_name, role_of
+from opsapp.auth.logic.groups import dn_key
 from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.auth.resources import federation
 from opsapp.lib.placeholders import places
@@ -39,9 +40,16 @@ class NotLetIn(Exception):
     """By the directory. Says why, for the audit record."""
 
 
+class DirectoryStanding(NamedTuple):
+    """What a person's groups give: the role here, and the keys that teams name."""
+
+    role: str | None
+    groups: frozenset[str]
+
+
 class DirectoryAnswer(NamedTuple):
     person: DirectoryPerson | None
-    role: str | None = None
+    standing: DirectoryStanding | None = None
     reason: str = ""
 
 
@@ -101,20 +109,23 @@ def _judged(visit: Visit, name: str, password: str) -> DirectoryAnswer:
     if not visit.is_password(person.dn, password):
         return DirectoryAnswer(None, reason="bad_credentials")
     visit.sign_in()
-    return DirectoryAnswer(person, role_in(visit, person))
+    return DirectoryAnswer(person, standing_in(visit, person))
 
 
-def role_in(visit: Visit, person: DirectoryPerson) -> str | None:
-    return role_of(visit.groups_of(person), asdict(visit.settings.role_map))
+def standing_in(visit: Visit, person: DirectoryPerson) -> DirectoryStanding:
+    groups = visit.groups_of(person)
+    role = role_of(groups, asdict(visit.settings.role_map))
+    return DirectoryStanding(role, frozenset(dn_key(group) for group in groups))
 
 
 def _entered(node: Node, judged: DirectoryAnswer, client: Client) -> LoggedIn | SecondStepDue:
-    if judged.person is None:
+    if judged.person is None or judged.standing is None:
         raise NotLetIn(judged.reason)
     person, settings = judged.person, node.config[LdapSettings]
     claims = {"preferred_username": person.name, "sub": "user"}
     entry_id = person.id.hex()
-    arrival = Arrival("ldap", subject_in(settings, entry_id), judged.role, claims, entry_id)
+    role, groups = judged.standing
+    arrival = Arrival("ldap", subject_in(settings, entry_id), role, claims, entry_id, groups)
     entered = node.transact(federated.enter, arrival, client, node.config[LoginSettings].session_s)
     if isinstance(entered, Problem):
         raise entered

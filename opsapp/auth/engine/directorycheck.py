@@ -1,4 +1,5 @@
-"""Every few seconds: whether the directory answers. Every hour: whether its users are still there and have their role.
+"""Every few seconds: whether the directory answers. Every hour: whether its users are still there and have their role
+and their teams.
 An error takes nothing from anybody, nor does a directory that shows nobody, or nobody with a role: it was changed or
 hides its people."""
 
@@ -11,13 +12,14 @@ from typing import NamedTuple, TypeVar
 
 from opsapp.auth import resources
 from opsapp.auth.ldapconfig import LdapSettings
+from opsapp.auth.resources import teams
 from opsapp.auth.resources.invitations import LEASE
 from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
-from . import directory, federated
+from . import directory, federated, provisioning
 from .directorystate import LONG_S, state_of
 from .ldapclient import DirectorySilent, PersonUnclear, Visit
 
@@ -40,6 +42,7 @@ class KnownUser(NamedTuple):
 class RoleVerdict(NamedTuple):
     known: KnownUser
     role: str | None
+    groups: frozenset[str] = frozenset()
 
 
 def start(node: Node) -> None:
@@ -108,7 +111,8 @@ def _survey(node: Node, settings: LdapSettings, page: list[KnownUser]) -> list[R
         for known in page:
             person = people.get(bytes.fromhex(known.entry_id))
             with suppress(PersonUnclear):  # unknown is unknown
-                verdicts.append(RoleVerdict(known, None if person is None else directory.role_in(visit, person)))
+                standing = (None,) if person is None else directory.standing_in(visit, person)
+                verdicts.append(RoleVerdict(known, *standing))
         return verdicts
 
     password = directory.bind_password_of(node, settings)
@@ -134,10 +138,12 @@ def _judge(root: Root, verdicts: list[RoleVerdict]) -> None:
             continue
         if (user.generation, user.last_login) != (verdict.known.generation, verdict.known.last_login):
             continue  # changed, or signed in, since the directory was asked
-        if verdict.role is None:
+        teams.tell_groups(root, user.__name__, verdict.groups)
+        role = provisioning.role_at_sign_in(root, user.__name__, verdict.role)
+        if role is None:
             federated.lower(root, user, resources.AccountChange(disabled=True))
-        elif ROLES.index(verdict.role) < ROLES.index(user.role):
-            federated.lower(root, user, resources.AccountChange(verdict.role))
+        elif ROLES.index(role) < ROLES.index(user.role):
+            federated.lower(root, user, resources.AccountChange(role))
 
 
 def directory_trouble(node: Node) -> str | None:

@@ -10,27 +10,31 @@ from opsapp.audit.engine import SHELL, Actor, note
 from opsapp.auth import resources
 from opsapp.auth.logic.claims import username_for
 from opsapp.auth.records import LoggedIn, SecondStepDue, Source
-from opsapp.auth.resources import federation
+from opsapp.auth.resources import federation, teams
 from opsapp.lib.problems import Conflict, Forbidden, Problem
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
+from . import provisioning
 from .signin import Client, now_of, open_session
 
 
 class Arrival(NamedTuple):
-    """`claims` tell what a new user is called; `entry_id`: in a directory."""
+    """`claims` tell what a new user is called; `entry_id`: in a directory; `groups`: the keys of those that the person
+    is in (`logic.groups`)."""
 
     source: Source
     subject: str
     role: str | None
     claims: Mapping[str, object]
     entry_id: str | None = None
+    groups: frozenset[str] = frozenset()
 
 
 def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn | SecondStepDue | Problem:
     """A session, or the second step; or why there is none: answered where what it changed has to be committed."""
-    role, user = arrival.role, federation.find_subject(root, arrival.subject)
+    user = _found(root, arrival, client)
+    role = arrival.role if user is None else provisioning.role_at_sign_in(root, user.__name__, arrival.role)
     if role is None:
         if user is not None:
             lower(root, user, resources.AccountChange(disabled=True), Actor(user.__name__, client.ip))
@@ -39,6 +43,7 @@ def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn
     actor = Actor(user.__name__, client.ip)
     if user.lost_role:
         _change(root, user, resources.AccountChange(disabled=False), actor)
+    _remember(root, user, arrival)
     if user.disabled:
         raise Forbidden("This user is disabled.", code="user_disabled")
     if ROLES.index(role) < ROLES.index(user.role):
@@ -50,6 +55,40 @@ def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn
     if user.totp is not None:
         return SecondStepDue(resources.make_partial(root, user.__name__, now_of(root)))
     return open_session(root, user.__name__, client, life)
+
+
+def _found(root: Root, arrival: Arrival, client: Client) -> resources.User | None:
+    """By the subject. Who was made by a provider and signs in for the first time is bound to it from now on."""
+    user = federation.find_subject(root, arrival.subject)
+    name, claim = arrival.claims.get("preferred_username"), _claim(root, arrival)
+    expected = provisioning.expected_user(root, arrival.source, name, claim)
+    if user is not None:
+        provisioning.joined(root, user, expected, Actor(user.__name__, client.ip))
+        return user
+    if expected is not None:
+        federation.bind_subject(root, expected, arrival.subject)
+        expected.source, expected.entry_id = arrival.source, arrival.entry_id
+        actor = Actor(expected.__name__, client.ip)
+        note(
+            root,
+            actor,
+            "user.update",
+            actor.username or "",
+            before={"source": "scim"},
+            after={"source": arrival.source},
+        )
+    return expected
+
+
+def _claim(root: Root, arrival: Arrival) -> object:
+    return arrival.claims.get(provisioning.settings_of(root).oidc_claim)
+
+
+def _remember(root: Root, user: resources.User, arrival: Arrival) -> None:
+    """What a provider's word about this person is compared with later, and the teams by groups."""
+    if arrival.source == "oidc":
+        federation.bind_claim(root, user, provisioning.claim_of(root, _claim(root, arrival)))
+    teams.tell_groups(root, user.__name__, arrival.groups)
 
 
 def lower(root: Root, user: resources.User, wanted: resources.AccountChange, actor: Actor = SHELL) -> Conflict | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.logic.claims import mapped_role, values_at
+from opsapp.auth.logic.groups import group_key
 from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.auth.resources import federation
 from opsapp.lib.jsontypes import JsonObject
@@ -147,6 +148,8 @@ def _opened(node: Node, sealed: str, state: str) -> Flow:
 def _enter(
     root: Root, claims: dict[str, Any], settings: OidcSettings, client: Client, life: float
 ) -> LoggedIn | SecondStepDue | Problem:
-    role = mapped_role(values_at(claims, settings.role_claim), asdict(settings.role_map))
+    values = values_at(claims, settings.role_claim)
+    role = mapped_role(values, asdict(settings.role_map))
     subject = federation.subject_of(claims["iss"], claims["sub"])
-    return federated.enter(root, Arrival("oidc", subject, role, claims), client, life)
+    groups = frozenset(group_key(value) for value in values)
+    return federated.enter(root, Arrival("oidc", subject, role, claims, groups=groups), client, life)

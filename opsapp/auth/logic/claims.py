@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.provisioned import GroupName
 
 HIGHEST_FIRST = ("admin", "operator", "viewer")
 LONGEST = 64
@@ -23,6 +24,12 @@ def values_at(claims: JsonObject, path: str) -> list[str]:
 
 def mapped_role(values: list[str], role_map: Mapping[str, str | None]) -> str | None:
     return next((role for role in HIGHEST_FIRST if role_map.get(role) is not None and role_map[role] in values), None)
+
+
+def role_by_groups(groups: Iterable[GroupName], role_map: Mapping[str, Collection[str]]) -> str | None:
+    """The highest that one of a provider's groups gives."""
+    known = list(groups)
+    return next((role for role in HIGHEST_FIRST if any(group.is_one_of(role_map[role]) for group in known)), None)
 
 
 def username_for(claims: JsonObject, is_taken: Callable[[str], bool]) -> str:

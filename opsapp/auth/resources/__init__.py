@@ -3,7 +3,9 @@
 from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
 from .invitations import Invitations, is_invited
 from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, live_key, make_key
-from .places import all_keys_of, users_of
+from .places import all_keys_of, provisioned_groups_of, provisioned_users_of, users_of
+from .provisioned import ProvisionedGroup, ProvisionedGroups, ProvisionedUser, ProvisionedUsers
+from .scimtokens import ScimToken, ScimTokens, drop_scim_token, find_scim_token, make_scim_token
 from .secondfactor import (
     Totp,
     count_wrong_code,
@@ -51,7 +53,13 @@ __all__ = [
     "Attempts",
     "Invitations",
     "Keys",
+    "ProvisionedGroup",
+    "ProvisionedGroups",
+    "ProvisionedUser",
+    "ProvisionedUsers",
     "SavedFilter",
+    "ScimToken",
+    "ScimTokens",
     "Session",
     "Teams",
     "Totp",
@@ -68,12 +76,14 @@ __all__ = [
     "drop_key",
     "drop_keys_of",
     "drop_partial",
+    "drop_scim_token",
     "end_of",
     "end_session",
     "end_sessions",
     "find_enabled",
     "find_key",
     "find_partial",
+    "find_scim_token",
     "find_session",
     "forget_attempts",
     "is_enabled",
@@ -82,8 +92,11 @@ __all__ = [
     "live_session",
     "make_key",
     "make_partial",
+    "make_scim_token",
     "make_ticket",
     "open_session",
+    "provisioned_groups_of",
+    "provisioned_users_of",
     "purge_attempts",
     "purge_partials",
     "purge_sessions",

@@ -36,6 +36,21 @@ def bind_subject(root: Root, user: Any, subject: str) -> None:
     subjects_of(root)[subject] = user.__name__
 
 
+def find_claimed(root: Root, claim: str) -> Any:
+    """Who has signed in with this claim last."""
+    username = subjects_of(root).get(claim)
+    user = None if username is None else users_of(root).get(username)
+    return user if user is not None and user.claimed == claim else None
+
+
+def bind_claim(root: Root, user: Any, claim: str | None) -> None:
+    """`claim`: a digest (`subject_of`) of what a provider's word about the person is compared with later."""
+    if claim != user.claimed:
+        user.claimed = claim
+    if claim is not None and subjects_of(root).get(claim) != user.__name__:
+        subjects_of(root)[claim] = user.__name__
+
+
 def use_state(root: Root, state: str, forget_at: float) -> bool:
     states = used_states_of(root)
     if digest(state) in states:

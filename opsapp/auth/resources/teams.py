@@ -1,5 +1,6 @@
 """Teams: who may do what with which tags. Who is in no team has the rights of their role. The index by member is asked
-by every request; it is written with the teams, in the same transaction."""
+by every request; it is written with the teams, in the same transaction. Who is in a team because a directory says so:
+`membership`."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Iterable
 
 from BTrees.OOBTree import OOBTree
 
+from opsapp.auth.logic.groups import group_key
 from opsapp.auth.records import TeamRecord, TeamSettings
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -17,6 +19,7 @@ from opsapp.tree.rights import RIGHTS, Sight, sight_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
+from . import membership
 from .keys import end_streams_of_keys
 from .places import members_of, teams_of, users_of
 
@@ -46,7 +49,7 @@ class Teams(Folder):
 
 
 def _stored(said: TeamSettings) -> JsonObject:
-    return {name: getattr(said, name) for name in ("name", "members", *RIGHTS)}
+    return {name: getattr(said, name) for name in ("name", "members", "groups", *RIGHTS)}
 
 
 def set_up(root: Root) -> None:
@@ -64,14 +67,16 @@ def give_approve(root: Root) -> None:
 def is_limited(root: Root, username: str) -> bool:
     """Who is in a team and is no admin."""
     user = users_of(root).get(username)
-    return username in members_of(root) and (user is None or user.role != "admin")
+    is_member = username in members_of(root) or membership.is_bound(root, username)
+    return is_member and (user is None or user.role != "admin")
 
 
 def sight_for(root: Root, username: str) -> Sight | None:
     """None for who is not limited. A team that cannot be read gives nothing."""
     if not is_limited(root, username):
         return None
-    teams = teams_of(root).some(members_of(root)[username])
+    by_hand = members_of(root).get(username, ())
+    teams = teams_of(root).some({*by_hand, *membership.teams_by_groups(root, username)})
     return sight_of({right: team.said[right] for right in RIGHTS} for team in teams)
 
 
@@ -82,6 +87,7 @@ def create(root: Root, said: TeamSettings, now: float) -> Team:
         raise Conflict(f"There may be {MOST} teams. Delete one that is not used.", code="too_many_teams")
     team = folder[new_id()] = Team(said, now)
     _index(root, team.__name__, (), said.members)
+    _index_groups(root, team.__name__, (), said.groups)
     return team
 
 
@@ -91,13 +97,15 @@ def change(root: Root, team: Team, said: TeamSettings) -> None:
         _refuse_second(team.__parent__, said.name)
     team.said = _stored(said)
     _index(root, team.__name__, before.members, said.members)
+    _index_groups(root, team.__name__, before.groups, said.groups)
 
 
 def delete(root: Root, team: Team) -> None:
     """A team with members is not deleted: who is in no team sees all that their role sees."""
-    if team.said["members"]:
+    known = team.record()
+    if known.members or known.groups:
         raise Conflict(
-            "This team has members. Take them out first: who is in no team may do everything of their role.",
+            "This team has members or groups. Take them out first: who is in no team may do everything of their role.",
             code="team_has_members",
         )
     del teams_of(root)[team.__name__]
@@ -108,6 +116,18 @@ def leave_all(root: Root, username: str, _now: float) -> None:
     for team in teams_of(root).some(members_of(root).get(username, ())):
         team.said = team.said | {"members": tuple(name for name in team.said["members"] if name != username)}
     members_of(root).pop(username, None)
+    membership.forget(root, username)
+
+
+def tell_groups(root: Root, username: str, keys: Iterable[str]) -> None:
+    """What a directory or a provider says at a sign-in, or when it is asked again."""
+    if membership.tell_signed_in(root, username, keys):
+        end_streams(root, username)
+
+
+def tell_provisioned(root: Root, username: str, keys: Iterable[str]) -> None:
+    if membership.tell_provisioned(root, username, keys):
+        end_streams(root, username)
 
 
 def _refuse_second(folder: Teams, name: str) -> None:
@@ -124,9 +144,16 @@ def _index(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]
             members[username] = rest
         else:
             members.pop(username, None)
+            membership.release(root, username)
     for username in now_in - left:
         members[username] = (*members.get(username, ()), team_id)
     for username in sorted(left | now_in):
+        end_streams(root, username)
+
+
+def _index_groups(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]) -> None:
+    keys = ({group_key(name) for name in names} for names in (before, after))
+    for username in membership.name_groups(root, team_id, *keys):
         end_streams(root, username)
 
 

@@ -45,6 +45,8 @@ class User(Record):
     totp: Any = None  # secondfactor.Totp once it is confirmed
     pending_totp: str | None = None  # a sealed secret that waits for its confirmation
     lost_role = False  # disabled because the identity provider gives no role any more, until it gives one again
+    withdrawn = False  # disabled because a provider says so by SCIM, until it says otherwise
+    claimed: str | None = None  # digest of the claim by which a provider's person is known to be this user
     own_password = True  # no other person or program knows it: False until the user has changed a password given by one
     saved_filters: tuple[SavedFilter, ...] = ()  # in the order in which they were saved
     wishes: Wishes | None = None  # how the user wants pages to be; None: nothing was said yet
@@ -138,7 +140,7 @@ def change(
     user.generation = new_id()
     end_sessions(root, user, keep=keep_session)
     if "disabled" in changed:
-        user.lost_role = False
+        user.lost_role = user.withdrawn = False
     if changed.get("disabled") or end_keys:
         drop_keys_of(root, user.__name__)
     elif "role" in changed:

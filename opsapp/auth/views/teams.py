@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyramid.request import Request
 
 from opsapp.auth import schemas
 from opsapp.auth.records import TeamRecord, TeamSettings
 from opsapp.auth.resources import teams as engine
 from opsapp.auth.resources import users_of
+from opsapp.auth.resources.membership import counts_by_groups
 from opsapp.auth.resources.teams import Team, Teams
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import NAMELESS, Damage
@@ -28,8 +31,8 @@ def unknown_members(request: Request, sound: JsonObject, before: tuple[str, ...]
 @api.get(Teams, role="admin", query=Paging, returns=[TeamRecord])
 def teams(context: Teams, request: Request) -> list[TeamRecord]:
     """All teams."""
-    names = page_of(request, list(context.keys()))
-    return context.page_rows(names, Team.record, _unread)
+    names, by_groups = page_of(request, list(context.keys())), counts_by_groups(request.root)
+    return context.page_rows(names, lambda team: replace(team.record(), by_groups=by_groups[team.__name__]), _unread)
 
 
 def _unread(damage: Damage) -> TeamRecord:
@@ -55,7 +58,7 @@ def create_team(context: Teams, request: Request) -> Created:
 @api.get(Team, role="admin", returns=TeamRecord)
 def team(context: Team, request: Request) -> TeamRecord:
     """One team."""
-    return context.record()
+    return replace(context.record(), by_groups=counts_by_groups(request.root)[context.__name__])
 
 
 @api.update(

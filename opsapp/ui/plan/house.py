@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.auth.records import InvitationRecord, TeamSettings
+from opsapp.auth.records import InvitationRecord, ScimTokenRecord, TeamSettings
 from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
@@ -111,6 +111,7 @@ HOUSE = (
                 (
                     Column("Name", "name"),
                     Column("Members", "members"),
+                    Column("By groups", "by_groups"),
                     Column("May see", "see"),
                     Column("May act", "act"),
                     Column("May change", "change"),
@@ -136,6 +137,37 @@ HOUSE = (
         lead="Who is in a team sees what carries the team's tags, and nothing else. Admins are never limited. Who is "
         "in no team may do what their role allows, everywhere.",
         menu="Teams",
+    ),
+    Page(
+        "/provisioning",
+        "Provisioning",
+        (
+            Part(
+                "Tokens for SCIM",
+                "/api/scim-tokens",
+                (
+                    Column("Name", "name"),
+                    Column("Made by", "created_by"),
+                    Column("Made", "created_at", "time"),
+                    Column("Ends", "expires_at", "time"),
+                ),
+                name="scim-tokens",
+                empty="No token: no identity provider makes users here.",
+                acts=(
+                    Act("delete", "End", "DELETE /api/scim-tokens/{id}", grave=True,
+                        warns="The provider is refused at once. Its users stay as they are, until you change them.",
+                        done="The token is refused from now on."),
+                ),
+            ),
+        ),
+        forms=(
+            Act("create", "Make a token", "POST /api/scim-tokens", inputs(ScimTokenRecord), shows=True,
+                done="The token is made.",
+                then="Give the provider the url and the token. The token is shown this once."),
+        ),
+        lead="With such a token an identity provider (Entra ID, Okta) makes users here, disables them, and says who is "
+        "in which group (SCIM). It opens nothing else.",
+        menu="Provisioning",
     ),
     Page(
         "/secrets",

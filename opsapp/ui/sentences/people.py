@@ -70,6 +70,9 @@ THINGS = {
     "filter": "saved filter",
     "invitation": "invitation of",
     "team": "team",
+    "scim_token": "token for SCIM",
+    "scim.user": "user by SCIM",
+    "scim.group": "group of the identity provider",
     "subscription": "subscription to the status page",
 }
 WHOLE = {
@@ -126,6 +129,8 @@ WHOLE = {
     "status_page.enter": "tried passwords of the status page",
     "status_page.delete": "deleted the status page",
     "status_page.logo": "changed the logo of the status page",
+    "user.adopt": "took over, by SCIM, the user",
+    "scim.group.members": "changed who is in the group of the identity provider",
     "deletion.undo": "restored",
     "settings.own": "changed their own settings",
     "session.confirm": "confirmed their identity",

@@ -79,7 +79,8 @@ def users(answers: Answers, reader: Reader) -> dict[str, object]:
 def _user(row: UserShown, number: int) -> UserLine:
     state, word = ("off", "Disabled") if row.disabled else ("ok", "Enabled")
     factor = "second factor on" if row.totp_enabled else "no second factor"
-    source = {"oidc": PROVIDER, "ldap": f"signs in with the directory, {factor}"}.get(row.source, factor)
+    sources = {"oidc": PROVIDER, "ldap": f"signs in with the directory, {factor}", "scim": "has not signed in yet"}
+    source = sources.get(row.source, factor)
     return UserLine(row.username, number, state, word, source, row)
 
 

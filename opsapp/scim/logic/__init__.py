@@ -1,0 +1,1 @@
+"""What SCIM says and means, on plain values."""

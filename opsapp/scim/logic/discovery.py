@@ -1,0 +1,166 @@
+"""What a provider may ask before it begins: what is supported, which resources there are, and their attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.records import Most, SaidAs
+
+from .shown import BASE, GROUP, LIST, USER, ResourceMeta, Texts
+
+MOST_RESULTS = 200
+CONFIG = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"
+RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
+SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Schema"
+
+
+@dataclass(frozen=True)
+class Supported:
+    supported: bool
+
+
+@dataclass(frozen=True)
+class SupportedFilter:
+    most: Annotated[int, SaidAs("maxResults")]
+    supported: bool = True
+
+
+@dataclass(frozen=True)
+class SupportedBulk:
+    operations: Annotated[int, SaidAs("maxOperations")] = 0
+    size: Annotated[int, SaidAs("maxPayloadSize")] = 0
+    supported: bool = False
+
+
+@dataclass(frozen=True)
+class SupportedScheme:
+    type: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ServiceProviderConfig:
+    patch: Supported
+    bulk: SupportedBulk
+    filter: SupportedFilter
+    change_password: Annotated[Supported, SaidAs("changePassword")]
+    sort: Supported
+    etag: Supported
+    schemes: Annotated[tuple[SupportedScheme, ...], Most(10), SaidAs("authenticationSchemes")]
+    schemas: Texts = (CONFIG,)
+
+
+@dataclass(frozen=True)
+class ScimResourceType:
+    id: str
+    name: str
+    endpoint: str
+    schema: str
+    meta: ResourceMeta
+    schemas: Texts = (RESOURCE_TYPE,)
+
+
+@dataclass(frozen=True)
+class ScimAttribute:
+    leaves_out_null: ClassVar[bool] = True
+
+    name: str
+    type: str = "string"
+    multi: Annotated[bool, SaidAs("multiValued")] = False
+    required: bool = False
+    case: Annotated[bool, SaidAs("caseExact")] = False
+    mutability: str = "readWrite"
+    returned: str = "default"
+    uniqueness: str = "none"
+    parts: Annotated[tuple[ScimSubAttribute, ...] | None, Most(20), SaidAs("subAttributes")] = None
+
+
+@dataclass(frozen=True)
+class ScimSubAttribute:
+    name: str
+    type: str = "string"
+    multi: Annotated[bool, SaidAs("multiValued")] = False
+    required: bool = False
+    case: Annotated[bool, SaidAs("caseExact")] = False
+    mutability: str = "readWrite"
+    returned: str = "default"
+    uniqueness: str = "none"
+
+
+@dataclass(frozen=True)
+class ScimSchema:
+    id: str
+    name: str
+    attributes: Annotated[tuple[ScimAttribute, ...], Most(50)]
+    meta: ResourceMeta
+    schemas: Texts = (SCHEMA,)
+
+
+@dataclass(frozen=True)
+class ScimTypeList:
+    total: Annotated[int, SaidAs("totalResults")]
+    resources: Annotated[tuple[ScimResourceType, ...], Most(10), SaidAs("Resources")]
+    schemas: Texts = (LIST,)
+
+
+@dataclass(frozen=True)
+class ScimSchemaList:
+    total: Annotated[int, SaidAs("totalResults")]
+    resources: Annotated[tuple[ScimSchema, ...], Most(10), SaidAs("Resources")]
+    schemas: Texts = (LIST,)
+
+
+PROVIDER_CONFIG = ServiceProviderConfig(
+    Supported(True),
+    SupportedBulk(),
+    SupportedFilter(MOST_RESULTS),
+    Supported(False),
+    Supported(False),
+    Supported(False),
+    (SupportedScheme("oauthbearertoken", "Bearer token", "A token that an admin of this service makes."),),
+)
+TYPES = {
+    name: ScimResourceType(
+        name, name, f"/{name}s", schema, ResourceMeta("ResourceType", f"{BASE}/ResourceTypes/{name}")
+    )
+    for name, schema in (("User", USER), ("Group", GROUP))
+}
+_ID = ScimAttribute("id", case=True, mutability="readOnly", returned="always", uniqueness="server")
+_EXTERNAL_ID = ScimAttribute("externalId", case=True)
+_REFERENCE = (ScimSubAttribute("value"), ScimSubAttribute("display", mutability="readOnly"))
+_USER = (
+    _ID,
+    _EXTERNAL_ID,
+    ScimAttribute("userName", required=True, uniqueness="server"),
+    ScimAttribute("displayName"),
+    ScimAttribute(
+        "name", "complex", parts=tuple(ScimSubAttribute(name) for name in ("formatted", "givenName", "familyName"))
+    ),
+    ScimAttribute(
+        "emails",
+        "complex",
+        multi=True,
+        parts=(ScimSubAttribute("value"), ScimSubAttribute("type"), ScimSubAttribute("primary", "boolean")),
+    ),
+    ScimAttribute("active", "boolean"),
+    ScimAttribute(
+        "groups",
+        "complex",
+        multi=True,
+        mutability="readOnly",
+        parts=tuple(replace(part, mutability="readOnly") for part in _REFERENCE),
+    ),
+)
+_GROUP = (
+    _ID,
+    _EXTERNAL_ID,
+    ScimAttribute("displayName", required=True, uniqueness="server"),
+    ScimAttribute("members", "complex", multi=True, parts=_REFERENCE[:1]),
+)
+SCHEMAS = {
+    schema: ScimSchema(schema, name, attributes, ResourceMeta("Schema", f"{BASE}/Schemas/{schema}"))
+    for schema, name, attributes in ((USER, "User", _USER), (GROUP, "Group", _GROUP))
+}

@@ -1,0 +1,127 @@
+"""What is answered: users, groups, lists and errors, as RFC 7643 and 7644 write them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Annotated, ClassVar, Literal
+
+from opsapp.lib.provisioned import ProvisionedPerson
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.records import Most, SaidAs
+
+BASE = "/scim/v2"
+USER = "urn:ietf:params:scim:schemas:core:2.0:User"
+GROUP = "urn:ietf:params:scim:schemas:core:2.0:Group"
+LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
+ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+MOST_MEMBERS = 10_000  # in one answer
+
+Texts = Annotated[tuple[str, ...], Most(10)]
+Text = str | None
+
+
+@dataclass(frozen=True)
+class ResourceMeta:
+    leaves_out_null: ClassVar[bool] = True
+
+    resource_type: Annotated[Literal["User", "Group", "ResourceType", "Schema"], SaidAs("resourceType")]
+    location: str
+    created: Text = None
+    last_modified: Annotated[Text, SaidAs("lastModified")] = None
+
+
+@dataclass(frozen=True)
+class ResourceName:
+    leaves_out_null: ClassVar[bool] = True
+
+    formatted: Text
+    given_name: Annotated[Text, SaidAs("givenName")]
+    family_name: Annotated[Text, SaidAs("familyName")]
+
+
+@dataclass(frozen=True)
+class ResourceEmail:
+    leaves_out_null: ClassVar[bool] = True
+
+    value: str
+    type: Text
+    primary: bool
+
+
+@dataclass(frozen=True)
+class ResourceReference:
+    """`display` is said of groups only: members may be thousands."""
+
+    leaves_out_null: ClassVar[bool] = True
+
+    value: str
+    display: Text = None
+
+
+@dataclass(frozen=True)
+class ScimUser:
+    leaves_out_null: ClassVar[bool] = True
+
+    id: str
+    user_name: Annotated[str, SaidAs("userName")]
+    external_id: Annotated[Text, SaidAs("externalId")]
+    display_name: Annotated[Text, SaidAs("displayName")]
+    name: ResourceName | None
+    emails: Annotated[tuple[ResourceEmail, ...], Most(10)]
+    active: bool
+    groups: Annotated[tuple[ResourceReference, ...], Most(10_000)]
+    meta: ResourceMeta
+    schemas: Texts = (USER,)
+
+
+@dataclass(frozen=True)
+class ScimGroup:
+    leaves_out_null: ClassVar[bool] = True
+
+    id: str
+    display_name: Annotated[str, SaidAs("displayName")]
+    external_id: Annotated[Text, SaidAs("externalId")]
+    members: Annotated[tuple[ResourceReference, ...] | None, Most(1_000_000)]
+    meta: ResourceMeta
+    schemas: Texts = (GROUP,)
+
+
+@dataclass(frozen=True)
+class ScimUserList:
+    total: Annotated[int, SaidAs("totalResults")]
+    start: Annotated[int, SaidAs("startIndex")]
+    given: Annotated[int, SaidAs("itemsPerPage")]
+    resources: Annotated[tuple[ScimUser, ...], Most(200), SaidAs("Resources")]
+    schemas: Texts = (LIST,)
+
+
+@dataclass(frozen=True)
+class ScimGroupList:
+    total: Annotated[int, SaidAs("totalResults")]
+    start: Annotated[int, SaidAs("startIndex")]
+    given: Annotated[int, SaidAs("itemsPerPage")]
+    resources: Annotated[tuple[ScimGroup, ...], Most(200), SaidAs("Resources")]
+    schemas: Texts = (LIST,)
+
+
+@dataclass(frozen=True)
+class ScimError:
+    leaves_out_null: ClassVar[bool] = True
+
+    status: str
+    detail: str
+    scim_type: Annotated[Text, SaidAs("scimType")] = None
+    schemas: Texts = (ERROR,)
+
+
+def moment(at: int) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def name_of(person: ProvisionedPerson) -> ResourceName | None:
+    name = ResourceName(person.formatted, person.given_name, person.family_name)
+    return None if name == ResourceName(None, None, None) else name
+
+
+def emails_of(person: ProvisionedPerson) -> tuple[ResourceEmail, ...]:
+    return tuple(ResourceEmail(*email) for email in person.emails)

@@ -1,0 +1,1 @@
+"""HTTP of SCIM, and of its tokens."""

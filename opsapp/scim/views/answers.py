@@ -1,0 +1,89 @@
+"""How answers and errors of SCIM leave, and how its bodies and pages are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.lib.problems import Invalid, Malformed, Problem, TooLarge, UnsupportedType
+from opsapp.scim.logic.discovery import MOST_RESULTS
+from opsapp.scim.logic.given import GivenObject, ScimRefused
+from opsapp.scim.logic.shown import ScimError
+from opsapp.web.bodies import BODY_CAP
+from opsapp.web.jsontext import dumps, loads
+
+CONTENT_TYPE = "application/scim+json"
+TAKEN = (CONTENT_TYPE, "application/json")
+USUAL_COUNT = 100
+
+
+def said(request: Request, value: object, status: int = 200, location: str | None = None) -> Response:
+    response = Response(dumps(value).encode(), status, content_type=CONTENT_TYPE)
+    if location is not None:
+        response.headers["Location"] = location
+    return response
+
+
+def nothing() -> Response:
+    response = Response(status=204)
+    del response.content_type
+    return response
+
+
+def error_document(status: int, problem: Problem) -> tuple[str, str]:
+    kind = problem.details.get("scim_type") or _kind(problem)
+    return dumps(ScimError(str(status), problem.message, kind)), CONTENT_TYPE
+
+
+def _kind(problem: Problem) -> str | None:
+    if isinstance(problem, Invalid):
+        return "invalidValue"
+    return "invalidSyntax" if isinstance(problem, Malformed) else None
+
+
+def body_of(request: Request) -> GivenObject:
+    if (request.content_length or 0) > BODY_CAP:
+        raise TooLarge(f"The body is larger than {BODY_CAP} bytes. Send the members of a group in parts.")
+    if (request.content_type or "").lower() not in TAKEN or request.headers.get("Content-Encoding"):
+        raise UnsupportedType(f"The body must be {CONTENT_TYPE}, without a Content-Encoding.")
+    return GivenObject(loads(request.body))
+
+
+class WantedPage(NamedTuple):
+    """`start` counts from 1 (RFC 7644, 3.4.2.4)."""
+
+    start: int
+    size: int
+
+    def of(self, ids: Sequence[str]) -> Sequence[str]:
+        return ids[self.start - 1 : self.start - 1 + self.size]
+
+
+def page_of(request: Request) -> WantedPage:
+    start, count = _number(request, "startIndex", 1), _number(request, "count", USUAL_COUNT)
+    return WantedPage(max(1, start), min(max(0, count), MOST_RESULTS))
+
+
+def _number(request: Request, name: str, usual: int) -> int:
+    text = request.GET.get(name, "")
+    if not text:
+        return usual
+    if len(text) > 9 or not text.removeprefix("-").isdecimal():
+        raise ScimRefused("invalidValue", f"{name} must be a whole number.")
+    return int(text)
+
+
+def leaves_out(request: Request, attribute: str) -> bool:
+    """`attributes` names what is wanted, `excludedAttributes` what is not."""
+    wanted, unwanted = (
+        {name.strip().lower() for name in request.GET.get(parameter, "").split(",") if name.strip()}
+        for parameter in ("attributes", "excludedAttributes")
+    )
+    return attribute in unwanted or bool(wanted and attribute not in wanted)
+
+
+def location_of(request: Request, path: str) -> str:
+    return str(request.host_url) + path
