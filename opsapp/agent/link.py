@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from opsapp.wire.commands import fit_result
 from opsapp.wire.fields import WireError, dumps, loads
-from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY, PROTOCOL
+from opsapp.wire.frames import CLOSE_CLONE, CLOSE_STOPPED, MAX_POLL_BODY, PROTOCOL
 from opsapp.wire.messages import Hello, PollAnswer, read_poll_answer
 from opsapp.wire.records import plain
 from opsapp.wire.reports import CommandResult, HostReport
@@ -38,6 +38,7 @@ STEADY_S = 10.0  # a session that lasted this long ends the back-off
 SESSION_FIRST_S = 5.0  # between attempts at a session while polling works
 SESSION_MOST_S = 300.0
 SPOOLED_PER_POLL = 20
+GOODBYE_S = 3.0  # for an answer to the last word of one that only polls
 RESULTS_ROOM = MAX_POLL_BODY - 300_000  # the rest is the report's
 
 
@@ -88,7 +89,8 @@ class Link:
         self.server_time: Callable[[Optional[float]], None] = lambda at: None
         self._streams = streams
         self._wake = threading.Event()
-        self._stopping = False
+        self._stopping = self._leaving = False
+        self._polled_at = float("-inf")  # when a poll was answered last, if no session was open since
         self._retry_after = 0.0
         self._room = RESULTS_ROOM
         self._backoff = Backoff(config.retry_first_s, config.retry_most_s)
@@ -115,7 +117,9 @@ class Link:
         ws = self._ws
         return time.monotonic() - max(self._heard_at, ws.heard_at if ws else 0.0)
 
-    def stop(self) -> None:
+    def stop(self, *, comes_back: bool = False) -> None:
+        """`comes_back`: it starts again by itself at once, so nobody has to know."""
+        self._leaving = not comes_back
         self._stopping = True
         self._plugins.stop()
         self.tell()
@@ -127,6 +131,19 @@ class Link:
                 continue
             if not self._stopping:
                 self._poll_for_a_while()
+        if self._leaving and time.monotonic() - self._polled_at < 2 * self._reporter.interval:
+            self._send_goodbye()
+
+    def _goodbye(self) -> int:
+        return CLOSE_STOPPED if self._leaving else 1000
+
+    def _send_goodbye(self) -> None:
+        """Of one that only polls. Without an answer it is away like one that fell silent."""
+        body = dumps({**plain(self._reporter.measure("interval")), "stopped": True})
+        try:
+            request(self._address, "POST", self._path("report"), self._config.key, body=body, patience=GOODBYE_S)
+        except TransportError as error:
+            log.debug("goodbye was not said: %s", error)
 
     def once(self) -> bool:
         if not self._poll(self._reporter.measure("start")):
@@ -174,8 +191,8 @@ class Link:
                     server_time=self.server_time,
                 )
                 self.session = session
-                self._ws = ws
-                session.run(lambda: self._stopping or self._welcome(session))
+                self._ws, self._polled_at = ws, float("-inf")
+                session.run(lambda: self._stopping or self._welcome(session), self._goodbye)
                 return True
             finally:
                 self.session = self._ws = None
@@ -259,7 +276,7 @@ class Link:
             self._reporter.not_taken(report)
             return False
         self._reporter.ip = ip
-        self._heard_at = time.monotonic()
+        self._heard_at = self._polled_at = time.monotonic()
         self._backoff.reset()
         self.connected_once.set()
         for result in results:

@@ -137,7 +137,7 @@ class AgentProgram:
         self.reporter.lookouts.stop()
         self.armed.stop()
         self.offline.stop()
-        self.link.stop()
+        self.link.stop(comes_back=self.restarting)
 
     def _stream_kinds(self, rules: PathRules) -> Dict[str, Make]:
         most = self.config.max_file_bytes

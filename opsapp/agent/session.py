@@ -104,8 +104,8 @@ class LinkSession:
         self._ws.send(messages.encode(message))
 
     # ---- the owner's thread
-    def run(self, stopping: Callable[[], bool]) -> None:
-        """Returns when `stopping` says so. SessionClosed when the session ends."""
+    def run(self, stopping: Callable[[], bool], goodbye: Callable[[], int]) -> None:
+        """Returns when `stopping` says so; the close code is `goodbye` then. SessionClosed when the session ends."""
         self._say(self._hello)
         began = time.monotonic()
         try:
@@ -127,7 +127,7 @@ class LinkSession:
             for report in self._reports.values():
                 self._spool.keep(report)
                 self._reporter.not_taken(report)
-        self._ws.end(1000, "the agent stops")
+        self._ws.end(goodbye(), "the agent stops")
 
     def _rest(self) -> float:
         """How long nothing is due by itself."""

@@ -80,12 +80,19 @@ def tls_context(ca_file: str = "") -> Any:
 
 
 def request(
-    address: Address, method: str, path: str, key: str, *, body: bytes = b"", most: int = ANSWER_MOST
+    address: Address,
+    method: str,
+    path: str,
+    key: str,
+    *,
+    body: bytes = b"",
+    most: int = ANSWER_MOST,
+    patience: float = ANSWER_S,
 ) -> Tuple[HttpAnswer, str]:
     """Send a request on a connection of its own; the answer and the local address it went out from."""
     sock = connect(address)
     try:
-        sock.settimeout(ANSWER_S)
+        sock.settimeout(patience)
         connection = h11.Connection(h11.CLIENT)
         headers = [
             ("Host", address.authority),

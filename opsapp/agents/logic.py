@@ -67,6 +67,11 @@ def status_of(
     return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
 
 
+def is_stopped(last_seen: float | None, connected: bool, stopped_at: float | None) -> bool:
+    """Whether its last word was that it was stopped."""
+    return stopped_at is not None and not connected and (last_seen is None or last_seen <= stopped_at)
+
+
 class KeptNumbers(NamedTuple):
     """The numbers of a report that become history, and how many of those that are named are too many."""
 

@@ -31,6 +31,11 @@ def silent_since(last_seen: int | None) -> HostProblem:
     return HostProblem("silent", "not connected since", grave=True, since=last_seen)
 
 
+def stopped_since(stopped_at: float, *, grave: bool) -> HostProblem:
+    """Somebody has stopped its agent. `grave`: it has had the time to come back."""
+    return HostProblem("silent", "agent stopped at", grave=grave, since=int(stopped_at))
+
+
 def listed(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -54,6 +54,7 @@ class AgentRow(GivenAgent):
     status: Told[Annotated[str, Choice(*STATUSES)]] = "pending"
     last_seen: Told[At | None] = None
     unheard: Told[bool] = False
+    stopped_at: Told[At | None] = None
     hostname_conflict: Told[bool] = False
     clone_detected_at: Told[At | None] = None
     unreadable: Annotated[str, AT_TIMES] = ""

@@ -74,10 +74,17 @@ def decidable(root: Root, sight: Sight) -> int:
 def narrowed(record: ApprovalRecord) -> ApprovalRecord:
     """Without what tells of others: how often the fleet was healed so, and by which budgets and windows the level is
     lower."""
-    condition = record.plan.get("condition") if record.kind == "heal" else None
-    return replace(
-        record, record=None, reason=record.reason if condition is None else f"{record.plan.get('rule_id')}: {condition}"
-    )
+    return replace(record, record=None, reason=_own_reason(record.plan.get, record.kind, record.reason))
+
+
+def narrowed_event(event: Event) -> Event:
+    said = event.data.get
+    reason = _own_reason(said("plan", {}).get, said("kind", ""), said("reason", ""))
+    return event._replace(data={**event.data, "reason": reason})
+
+
+def _own_reason(planned: Callable[[str], object], kind: str, reason: str) -> str:
+    return f"{planned('rule_id')}: {planned('condition')}" if kind == "heal" else reason
 
 
 def barred(root: Root, approval: Approval, name: str) -> Forbidden | None:

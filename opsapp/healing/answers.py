@@ -57,7 +57,8 @@ class LastCheck:
 
 @dataclass(frozen=True)
 class LedgerEntryShown:
-    """`rollback_status` comes from the later entry that rolled it back; `has_case`: its case is still kept."""
+    """`rollback_status` comes from the later entry that rolled it back; `has_case`: its case is still kept. `subject`:
+    the host or monitor that it is about, `agent:ID` or `monitor:ID`, where that is known."""
 
     id: int
     case_id: str | None
@@ -90,6 +91,7 @@ class LedgerEntryShown:
     cause: CauseNamed | None
     lowered: Lowered | None
     finished_at: int | None
+    subject: str | None
     prev_hash: str | None
     hash: str | None
 

@@ -111,7 +111,9 @@ class NextBreak:
 @dataclass(frozen=True)
 class WrongCounts:
     """`down`, `degraded`, `unknown`: monitors and hosts; `causes`: down, and hanging on nothing else shown; `silent`:
-    hosts among those down; `alerts`: conditions that people were told of; `events`: incidents of no monitor."""
+    hosts among those down; `stopped`: hosts whose agent was stopped, down or unknown; `unheard`: hosts that have time
+    to come back after the service was away; `alerts`: conditions that people were told of; `events`: incidents of no
+    monitor."""
 
     down: Count
     degraded: Count
@@ -120,6 +122,8 @@ class WrongCounts:
     alerts: Count
     events: Count
     silent: Count = 0
+    stopped: Count = 0
+    unheard: Count = 0
 
 
 @dataclass(frozen=True)

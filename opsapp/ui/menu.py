@@ -1,5 +1,5 @@
-"""The menu at the side. A door is an entry; the pages behind one stand in a row on each of them: its rooms. Must not:
-say who may see a page; the API does."""
+"""The menu at the side. A door is an entry, to the first of its pages that is open; the pages behind one stand in a row
+on each of them: its rooms. Must not: say who may see a page; the API does."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def menu_for(known: Known, role: str, path: str) -> Menu:
         return [MenuLink(page, names[page] or "", door.icon) for page in pages if page in names]
 
     groups = (
-        MenuGroup(title, tuple(link for door in doors for link in links(door, (door.path,)))) for title, doors in GROUPS
+        MenuGroup(title, tuple(link for door in doors for link in links(door, door.pages)[:1]))
+        for title, doors in GROUPS
     )
     door, room = place_of(path)
     rooms = links(door, door.pages) if door.rooms else ()

@@ -10,7 +10,7 @@ from opsapp.runtime.node import Node
 from opsapp.tree.rights import Sight
 
 from .shown import public_json
-from .sight import passes
+from .sight import told
 from .sse import Feed
 
 
@@ -20,8 +20,11 @@ def feed(node: Node, after: str | None, *, whole: bool, pulse: int | None = None
     stop: list[Callable[[], None]] = []
 
     def hand_on(feed: Feed, event: Event) -> None:
-        if not event.kind.startswith("_") and (sight is None or passes(node.registry, node, sight, event)):
-            feed.put(event.text if whole else public_json(event.text), event=event.kind, id=event.id)
+        if event.kind.startswith("_"):
+            return
+        text = event.text if sight is None else told(node.registry, node, sight, event)
+        if text is not None:
+            feed.put(text if whole else public_json(text), event=event.kind, id=event.id)
 
     def opening(feed: Feed) -> None:
         for event in node.events.since(after):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from pyramid.config import Configurator
@@ -27,6 +28,7 @@ from opsapp.tree.rights import RIGHTS, Right, Sight, Tags
 
 from .answers import Answer
 from .identity import Identity
+from .jsontext import dumps, loads
 
 OPEN = ("own", "filtered", *RIGHTS)
 STREAM_S = 300.0  # a stream of a limited person is opened anew as often, and judged again
@@ -36,6 +38,7 @@ View = Callable[[Any, Request], Any]
 SightReader = Callable[[Any, Identity], Sight | None]
 Reach = Callable[[Any], Tags]
 EventReach = Callable[[Node, Event], Tags]
+Narrowing = Callable[[Event], Event]
 
 
 def sight(request: Request) -> Sight | None:
@@ -125,6 +128,20 @@ def _for_a_while(request: Request) -> Identity:
     return caller._replace(expires_at=min(math.inf if caller.expires_at is None else caller.expires_at, until))
 
 
+def told(registry: Any, node: Node, sight: Sight, event: Event) -> str | None:
+    """An event as JSON, as a limited person may have it; None where it is not theirs."""
+    if not passes(registry, node, sight, event):
+        return None
+    narrow: Narrowing | None = registry.opsapp_event_narrowings.get(event.kind)
+    return event.text if narrow is None else _narrowed(narrow, event.text)
+
+
+@lru_cache(maxsize=256)
+def _narrowed(narrow: Narrowing, text: str) -> str:
+    """An event goes to many streams, and is narrowed once."""
+    return dumps(narrow(Event("", "", loads(text), 0.0)).data)
+
+
 def passes(registry: Any, node: Node, sight: Sight, event: Event) -> bool:
     """Whether an event may be told to a limited person; kinds without a reach never are."""
     reach: EventReach | None = registry.opsapp_event_reaches.get(event.kind)
@@ -137,9 +154,12 @@ def add_reach(config: Configurator, kind: type, reach: Reach) -> None:
     config.registry.opsapp_reaches[kind] = reach
 
 
-def add_event_reach(config: Configurator, kind: str, reach: EventReach) -> None:
-    """Directive: `reach(node, event)` answers the tags of what an event tells of; from memory alone."""
+def add_event_reach(config: Configurator, kind: str, reach: EventReach, narrow: Narrowing | None = None) -> None:
+    """Directive: `reach(node, event)` answers the tags of what an event tells of; from memory alone. `narrow`: it
+    without what may name others."""
     config.registry.opsapp_event_reaches[kind] = reach
+    if narrow is not None:
+        config.registry.opsapp_event_narrowings[kind] = narrow
 
 
 def set_sight_reader(config: Configurator, reader: SightReader) -> None:
@@ -150,6 +170,7 @@ def set_sight_reader(config: Configurator, reader: SightReader) -> None:
 def includeme(config: Configurator) -> None:
     config.registry.opsapp_reaches = {}
     config.registry.opsapp_event_reaches = {}
+    config.registry.opsapp_event_narrowings = {}
     config.registry.opsapp_sight_reader = None
     config.add_directive("add_reach", add_reach)
     config.add_directive("add_event_reach", add_event_reach)

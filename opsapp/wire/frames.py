@@ -31,6 +31,7 @@ CLOSE_BAD_KEY = 4401  # wrong, rotated or revoked key
 CLOSE_CLONE = 4409  # another live session of this key from another machine
 CLOSE_TAKEN_OVER = 4410  # a newer session of the same machine took over
 CLOSE_TOO_FAST = 4429
+CLOSE_STOPPED = 4200  # of the agent alone: whoever runs it has stopped it, and nobody said that it comes back
 
 LENGTH = struct.Struct(">I")  # before each message between the service and its own executor
 _HEADER = struct.Struct(">BBHIQ")

@@ -156,6 +156,7 @@ class HostReport(Measurement, HostProfile):
     capabilities: Annotated[Optional[Passed], OnWire(json_object(131072))] = None
     policy_version: Annotated[Optional[int], Between(0)] = None  # of the policies that the agent holds
     features: Annotated[Tuple[Annotated[str, Text(0, 32)], ...], Most(50)] = ()  # beyond the first protocol
+    stopped: bool = False  # its last word: somebody has stopped it
 
     @property
     def is_spooled(self) -> bool:

@@ -275,3 +275,21 @@ def test_an_edge_is_added_and_taken_out_and_a_circle_is_refused_in_words(service
     forms = [each for each in ada.get(place).forms.values() if "row-target" in each.fields]
     next(each for each in forms if each["row-target"].value == "shop").submit(status=303)
     assert len(service.vera.get("/api/healing/dependencies").json["edges"]) == 4
+
+
+def test_a_stopped_agent_is_called_stopped_at_once_and_after_its_time_to_come_back(service, box):
+    report(service, box)
+    box.report(stopped=True)
+    for seconds in (0, 60):
+        service.clock.advance(seconds)
+        browser = service.browser("vera")
+        [row] = browser.get("/agents").html.select("tbody tr")
+        assert "Stopped" in row.text
+        assert "Silent" not in row.text
+        assert "1 stopped" in browser.get("/agents").html.select_one(".head").text
+        assert "Its agent was stopped" in browser.get(f"/agents/{box.id}").text
+        overview = browser.get("/").html
+        assert "1 agent stopped" in overview.h1.text
+        assert "Its agent was stopped. What runs there is unknown." in overview.find(id="wrong").text
+    box.report()
+    assert "Stopped" not in service.browser("vera").get("/agents").html.tbody.text

@@ -27,6 +27,8 @@ class Halves:
         self.lena = member(service, see=["shared"], act=["shop"])
 
     def post(self, title, **named):
+        """A second after the one before, so that lists have an order."""
+        self.service.clock.advance(1)
         return self.service.ada.post_json(ALL, {"title": title, **named}).json["id"]
 
 

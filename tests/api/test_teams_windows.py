@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.tree.rights import Sight, TagsOfMany, reaches
+from opsapp.tree.rights import Sight, TagsOfMany
 from tests.support.loads import loads_of
 from tests.support.twohalves import WINDOW, member
 
@@ -148,6 +148,6 @@ def test_what_is_about_several_things_is_reached_where_each_is():
         (("a", "a"), True, True, True),
         (("a", ""), True, False, False),
     ):
-        assert reaches(sight, "see", TagsOfMany(each)) is see
-        assert reaches(sight, "see", TagsOfMany(each, whole=True)) is see_all
-        assert reaches(sight, "act", TagsOfMany(each)) is act
+        assert sight.may("see", TagsOfMany(each)) is see
+        assert sight.may("see", TagsOfMany(each, whole=True)) is see_all
+        assert sight.may("act", TagsOfMany(each)) is act

@@ -123,6 +123,9 @@ def test_a_click_arrives_though_the_list_changes_while_the_mouse_is_pressed(page
     assert page.current_url == f"{house.url}/agents/{made}"
 
 
+MOVING = [{"name": "prefers-reduced-motion", "value": "no-preference"}]
+
+
 @pytest.mark.parametrize(("wish", "moves"), [("no-preference", True), ("reduce", False)])
 def test_what_is_new_moves_only_for_those_who_like_that(page, house, wish, moves):
     features = [{"name": "prefers-reduced-motion", "value": wish}]
@@ -137,6 +140,18 @@ def test_what_is_new_moves_only_for_those_who_like_that(page, house, wish, moves
     until(lambda: row_of(page, f"moves-{wish}"), 20, what="the new row")
     frames = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(window.moved)))"
     assert (page.execute_async_script(frames) > 0) is moves
+
+
+def test_a_page_that_is_open_comes_to_rest(page, house):
+    """A few pulses, and then not a frame is drawn for them: where drawing is in software, each costs."""
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": MOVING})
+    sign_in(page, house, "otto")
+    page.get(f"{house.url}/agents?tag=rests")
+    until(lambda: page.find_element(By.ID, "live").is_displayed(), 20, what="the connection")
+    runs = "return getComputedStyle(document.querySelector('#live .pulse')).animationName"
+    assert page.execute_script(runs) == "pulse"
+    until(lambda: page.execute_script("return document.getAnimations().length") == 0, 20, what="the end of the motion")
+    assert page.find_element(By.ID, "live").is_displayed()
 
 
 def row_of(page, words):

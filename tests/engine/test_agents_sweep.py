@@ -134,7 +134,7 @@ def test_silence_counts_from_when_a_node_listens_again(service, node, agent):
 def test_health_and_overview_know_no_host_that_is_away_before_it_had_time_to_return(service, node, after_an_outage):
     health = service.vera.get("/api/healing/health").json
     assert (health["status"], health["reasons"]) == ("Active", [])
-    assert health["notes"] == ["1 of 1 agents: not heard yet since the service started"]
+    assert health["notes"] == ["1 of 1 agents: not heard at the moment, with time left to come back"]
     overview = service.vera.get("/api/overview").json
     assert overview["agents"]["reporting"] == 0
     assert [(trouble["name"], trouble["status"]) for trouble in overview["troubles"]] == [("box-1", "unknown")]
@@ -261,3 +261,97 @@ def test_one_that_fell_silent_is_heard_again_though_the_clock_was_set_back_since
     report(service, agent)
     assert service.transact(lambda root: find_agent(root, agent).state.silent_at) is None
     assert service.transact(engine.host_of, agent).online is True
+
+
+def goodbye(service, agent):
+    def say(root):
+        find_agent(root, agent).state.session = "s"
+        session_store.stop_session(root, agent, "s")
+
+    service.transact(say)
+
+
+def shown(service, agent):
+    row = service.vera.get(f"/api/agents/{agent}").json
+    return row["status"], row["unheard"], row["stopped_at"] is not None
+
+
+def messages(service):
+    return [(message.title, message.text) for message in service.transact(inbox.take, 1000)]
+
+
+def test_a_goodbye_is_shown_at_once_and_told_when_it_had_the_time_to_come_back(service, node, agent):
+    report(service, agent)
+    goodbye(service, agent)
+    assert shown(service, agent) == ("offline", True, True)
+    for _ in range(3):
+        sweep.step(node)
+        service.clock.advance(10)
+    assert messages(service) == []
+    assert statuses(service)[-1] == ("online", "online"), "pages hear of it"
+    service.clock.advance(1)
+    sweep.step(node)
+    assert shown(service, agent) == ("offline", False, True)
+    assert messages(service) == [("box-1 is offline", "Its agent was stopped, and has not come back.")]
+    service.clock.advance(600)
+    sweep.step(node)
+    assert shown(service, agent) == ("dead", False, True)
+    report(service, agent)
+    assert shown(service, agent) == ("online", False, False)
+    assert [title for title, _ in messages(service)] == ["box-1 is online again"]
+
+
+def test_a_restart_is_no_outage_and_no_message(service, node, agent):
+    report(service, agent)
+    for _ in range(3):
+        goodbye(service, agent)
+        service.clock.advance(20)
+        sweep.step(node)
+        report(service, agent)
+        assert shown(service, agent) == ("online", False, False)
+        service.clock.advance(20)
+        sweep.step(node)
+        report(service, agent)
+    assert messages(service) == []
+
+
+def test_while_it_may_come_back_it_is_not_away(service, node, agent):
+    """Nothing that needs it fails with it, and nothing is sent to it."""
+    report(service, agent)
+    goodbye(service, agent)
+    [host] = service.transact(engine.hosts)
+    assert (host.online, host.unheard) == (False, True)
+    service.clock.advance(31)
+    [host] = service.transact(engine.hosts)
+    assert (host.online, host.unheard) == (False, False)
+
+
+def test_a_goodbye_of_an_earlier_session_counts_for_nothing(service, node, agent):
+    report(service, agent)
+
+    def say(root):
+        find_agent(root, agent).state.session = "newer"
+        session_store.stop_session(root, agent, "older")
+
+    service.transact(say)
+    assert shown(service, agent) == ("online", False, False)
+
+
+def test_one_that_only_polls_says_goodbye_with_its_last_report_and_is_given_nothing_more(service, node, agent):
+    report(service, agent)
+    command = send(service, agent)
+    answer = report(service, agent, stopped=True)
+    assert answer.commands == ()
+    assert shown(service, agent) == ("offline", True, True)
+    assert status(service, agent, command) == "queued"
+    assert [each.command_id for each in report(service, agent).commands] == [command]
+    assert shown(service, agent) == ("online", False, False)
+
+
+def test_a_goodbye_lasts_though_the_clock_is_set_back(service, node, agent):
+    report(service, agent)
+    goodbye(service, agent)
+    service.clock.advance(-3600)
+    assert shown(service, agent)[2]
+    report(service, agent)
+    assert shown(service, agent) == ("online", False, False)

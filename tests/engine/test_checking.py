@@ -544,6 +544,28 @@ def test_an_agent_monitor_is_unknown_until_its_agent_had_time_to_come_back_after
     assert lookout.monitor(monitor_id)["status"] == "down"
 
 
+def test_an_agent_monitor_is_no_outage_while_a_stopped_agent_has_time_to_come_back(lookout):
+    service = lookout.service
+    agent = service.ada.post_json("/api/agents", {"label": "box"}).json
+    monitor_id = lookout.add(type="agent", url=f"agent://{agent['agent_id']}", interval=10, retries=0)
+
+    def report(**more):
+        sent, headers = {"hostname": "box", "os": "Debian 12", **more}, {"X-Agent-Key": agent["key"]}
+        service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", sent, headers=headers)
+
+    for _ in range(3):
+        report()
+        lookout.run(15)
+        report(stopped=True)
+        assert service.vera.get("/api/agents").json[0]["stopped_at"]
+        lookout.run(20)
+        assert lookout.monitor(monitor_id)["status"] == "unknown"
+    assert lookout.incidents() == []
+    lookout.run(25)
+    assert lookout.monitor(monitor_id)["status"] == "down"
+    assert "its agent was stopped" in lookout.incidents()[0]["cause"]
+
+
 def test_the_configuration_says_when_a_certificate_is_near_its_end_also_after_a_reload(lookout):
     monitor_id = lookout.add()
     lookout.sees[monitor_id] = Outcome(True, 5.0, "", certificate_days=20.0)

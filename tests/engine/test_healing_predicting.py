@@ -164,12 +164,12 @@ def test_agents_that_are_gone_have_no_forecasts(ward):
     here = ward(DISK)
     look(here, past(here.clock.now(), 0.4, 85.0))
     kept = here.node.transact(
-        lambda root: (list(healing_of(root).foresight.rows()), healing_of(root).foresight.soonest)
+        lambda root: (healing_of(root).foresight.about(None, None), healing_of(root).foresight.soonest)
     )
     assert [len(rows) for rows in kept] == [1, 1]
     assert not {"fan", "past"} & kept[1][0].keys()
     here.node.transact(close, [], [], here.clock.now())
-    assert here.node.transact(lambda root: list(healing_of(root).foresight.rows())) == []
+    assert here.node.transact(lambda root: healing_of(root).foresight.about(None, None)) == []
 
 
 def odd(now, value, metric, number=1):

@@ -62,6 +62,9 @@ def own_half(ward: Any, lookout: Lookout) -> Half:
     service.otto.post_json(f"{path}/commands", {"type": "shell", "params": {"command": "true"}})
     serieswork.flush(service.node)
     incident = service.ada.get(f"/api/monitoring/incidents?monitor_id={down}").json[0]["id"]
+    heal(ward, "frost-1", agent["agent_id"])
+    request = service.ada.get("/api/approvals").json[0]
+    asked = request["request_id"], request["case_id"]
     window = service.otto.post_json("/api/maintenance", WINDOW | {"scope": [down, agent["agent_id"]]}).json["id"]
     service.otto.post_json("/api/maintenance", WINDOW | {"name": "All of it", "recurring": "0 3 * * 0"})
     here, ward.hosts.here = ward.hosts.here, [place("frost-1", agent["agent_id"])]
@@ -74,9 +77,6 @@ def own_half(ward: Any, lookout: Lookout) -> Half:
     on_call = service.ada.post_json("/api/oncall/schedules", schedule).json["id"]
     calls = {"name": "Northern calls", "steps": [{"schedules": [on_call]}], "tags": [TEAM_TAG]}
     policy = service.ada.post_json("/api/oncall/policies", calls).json["id"]
-    heal(ward, "frost-1", agent["agent_id"])
-    request = service.ada.get("/api/approvals").json[0]
-    asked = request["request_id"], request["case_id"]
     return Half(up, down, agent["agent_id"], incident, window, *asked, deployment, on_call, policy)
 
 

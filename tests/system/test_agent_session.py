@@ -8,6 +8,7 @@ import pytest
 
 from opsapp.agent.spool import Spool
 from opsapp.wire.fields import dumps
+from opsapp.wire.frames import CLOSE_STOPPED
 from opsapp.wire.reports import HostReport
 from tests.support.agent_process import AgentProcess, oldest_python
 from tests.support.proctexts import texts
@@ -263,11 +264,17 @@ def test_a_rotated_key_is_taken_from_its_file(server, agent):
     assert finished(server, server.command("shell", command="echo new key"))["output"] == "new key\n"
 
 
+def goodbyes(server):
+    """The close codes of the sessions that the agent has ended."""
+    return [message["code"] for message in server.messages if message["type"] == "closed-socket"]
+
+
 def test_term_ends_it_cleanly_and_the_running_command_is_told(server, agent):
     agent.online()
     name = server.command("shell", command="sleep 60")
     until(lambda: name in server.acked)
     assert agent.stop() == 0
+    until(lambda: goodbyes(server) == [CLOSE_STOPPED], what="its goodbye")
     agent.start()
     result = finished(server, name)
     assert result["status"] in ("cancelled", "lost")

@@ -79,6 +79,8 @@ def test_a_good_version_takes_over_in_the_same_process(server, agent):
     assert server.hellos[-1]["version"] == "9.9.9"
     assert server.hellos[-1]["pid"] == agent.process.pid
     assert agent.process.poll() is None
+    codes = [message["code"] for message in server.messages if message["type"] == "closed-socket"]
+    assert codes == [1000], "it comes back by itself: that is no goodbye"
     assert agent.program.read_bytes() == data
     until(lambda: not beside(agent))
     name = server.command("shell", command="echo new")

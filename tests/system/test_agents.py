@@ -93,7 +93,7 @@ def ends_of(agent):
 
 
 def test_an_agent_that_hangs_is_offline_long_before_its_next_report_is_due(tmp_path):
-    """It answers no ping. One that leaves by itself has its two intervals: it may only be restarted."""
+    """It answers no ping. One that is stopped says so; one that is killed has its two intervals."""
     with Serve(tmp_path / "serve", config={"agents": {"report_interval_s": 3600}}) as serve:
         with EnrolledAgent(tmp_path / "agent", serve) as agent:
             agent.online()
@@ -103,9 +103,17 @@ def test_an_agent_that_hangs_is_offline_long_before_its_next_report_is_due(tmp_p
             finally:
                 os.kill(agent.process.pid, signal.SIGCONT)
             agent.online()
-            agent.stop()
+            agent.kill()
             until(lambda: not agent.seen()["connected"], what="the session's end")
-            assert agent.seen()["status"] == "online"
+            assert (agent.seen()["status"], agent.seen()["stopped_at"]) == ("online", None), "that is no goodbye"
+            agent.start()
+            agent.online()
+            agent.stop()
+            seen = until(lambda: agent.seen() if agent.seen()["stopped_at"] else None, what="its goodbye")
+            assert (seen["status"], seen["unheard"], seen["connected"]) == ("offline", True, False)
+            agent.start()
+            agent.online()
+            assert (agent.seen()["status"], agent.seen()["stopped_at"]) == ("online", None)
 
 
 def test_a_revoked_key_ends_the_session_and_a_new_one_begins_again(agent):
@@ -156,6 +164,11 @@ def test_an_agent_that_may_only_poll_works_too(serve, tmp_path):
         until(lambda: agent.seen()["status"] == "online", what="a report")
         record = agent.finished(agent.ask("echo polled"))
         assert (record["output"], agent.seen()["connected"]) == ("polled\n", False)
+        agent.stop()
+        seen = until(lambda: agent.seen() if agent.seen()["stopped_at"] else None, what="its goodbye")
+        assert seen["status"] == "offline"
+        agent.start()
+        until(lambda: agent.seen()["status"] == "online" and agent.seen()["stopped_at"] is None, what="its return")
 
 
 def test_the_install_script_asks_the_server_before_it_replaces_a_key(serve, tmp_path):

@@ -119,3 +119,17 @@ def test_tools_are_usable_once_they_were_tried():
     assert logic.usable_tools({}) == frozenset()
     tools = {"systemctl": {"usable": True}, "podman": {"usable": False}, "nft": "odd"}
     assert logic.usable_tools({"capabilities": tools}) == {"systemctl"}
+
+
+@pytest.mark.parametrize(
+    ("seen", "connected", "stopped_at", "is_stopped"),
+    [
+        (999.0, False, 999.5, True),
+        (999.6, False, 999.5, False),
+        (999.0, True, 999.5, False),
+        (999.0, False, None, False),
+        (None, False, 999.5, True),
+    ],
+)
+def test_its_last_word_was_that_it_was_stopped(seen, connected, stopped_at, is_stopped):
+    assert logic.is_stopped(seen, connected, stopped_at) is is_stopped

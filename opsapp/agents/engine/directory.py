@@ -37,6 +37,7 @@ class AgentFacts(NamedTuple):
     changed_at: float
     last_seen: float | None
     silent_at: float | None
+    stopped_at: float | None
     node: str
     session: str
     clone_at: float | None
@@ -58,6 +59,7 @@ def facts_of(agent: Agent) -> AgentFacts:
         state.changed_at,
         state.last_seen,
         state.silent_at,
+        state.stopped_at,
         state.node,
         state.session,
         state.clone_at,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.agents import logic
-from opsapp.agents.problems import problems_of, silent_since
+from opsapp.agents.problems import problems_of, silent_since, stopped_since
 from opsapp.agents.records import AgentDetail, AgentRow, FleetRow, HostProblem, Line, MeasuredRow
 from opsapp.agents.resources import Agent, AgentState, agents_of, whole
 from opsapp.lib.jsontypes import JsonObject
@@ -39,7 +39,7 @@ class HostFacts(NamedTuple):
     online: bool
     usable: frozenset[str] | None
     ambiguous: bool
-    unheard: bool = False  # not online, and we have not listened for long enough to know whether it is away
+    unheard: bool = False  # not online, and nobody can know yet whether it is away
 
 
 class SilentHost(NamedTuple):
@@ -49,6 +49,7 @@ class SilentHost(NamedTuple):
     hostname: str
     last_seen: float | None
     unheard: bool
+    stopped_at: float | None
 
 
 class HostsStanding(NamedTuple):
@@ -62,7 +63,8 @@ class Presence(NamedTuple):
     last_seen: float | None
     interval: float
     host: str
-    unheard: bool = False  # not online, and perhaps only because we were away
+    unheard: bool = False  # not online, and perhaps only because we were away, or it starts again
+    stopped_at: float | None = None
 
 
 def presence(node: Node, agent_id: str) -> Presence:
@@ -73,9 +75,13 @@ def presence(node: Node, agent_id: str) -> Presence:
         seen, agent_id in memory.connected, node.clock.now(), memory.interval, directory.silent_at(agent_id)
     )
     host, facts = directory.name_of(agent_id) or agent_id, directory.known_facts(agent_id)
-    online = status_now == "online"
-    unheard = not online and facts is not None and AgentStatuses(node).is_waited_for(facts, seen)
-    return Presence(online, seen, memory.interval, host, unheard)
+    stopped_at = None if facts is None else facts.stopped_at
+    is_stopped = logic.is_stopped(seen, agent_id in memory.connected, stopped_at)
+    if status_now == "online" or facts is None:
+        online = status_now == "online" and not is_stopped
+        return Presence(online, seen, memory.interval, host, is_stopped, stopped_at if is_stopped else None)
+    unheard = AgentStatuses(node).is_waited_for(facts, seen)
+    return Presence(False, seen, memory.interval, host, unheard, stopped_at if is_stopped else None)
 
 
 def hosts(root: Root) -> list[HostFacts]:
@@ -91,7 +97,7 @@ def standing_of_hosts(root: Root) -> HostsStanding:
     statuses = AgentStatuses(node)
     heard = [facts for facts in directory_of(node).all(root) if facts.status != "pending"]
     away = [(facts, statuses.of(facts)) for facts in heard if not statuses.is_online(facts)]
-    silent = [SilentHost(facts.id, host_name(facts), status.last_seen, status.unheard) for facts, status in away]
+    silent = [SilentHost(facts.id, host_name(facts), *status[1:]) for facts, status in away]
     return HostsStanding(len(heard), len(heard) - len(silent), silent)
 
 
@@ -127,11 +133,13 @@ def _host(node: Node, facts: AgentFacts, statuses: AgentStatuses) -> HostFacts:
 
 
 class AgentStatus(NamedTuple):
-    """`unheard`: it is not online, and perhaps only because we were away. Nobody is told yet."""
+    """`unheard`: it is not online, and perhaps only because we were away, or because it starts again. Nobody is told
+    yet. `stopped_at`: when its last word was that it was stopped."""
 
     status: str
     last_seen: float | None
     unheard: bool = False
+    stopped_at: float | None = None
 
 
 class AgentStatuses:
@@ -147,8 +155,9 @@ class AgentStatuses:
         seen = self.memory.last_seen(facts.id, facts.last_seen)
         connected = is_connected(self.node, facts, facts.id)
         status = logic.status_of(seen, connected, self.now, self.interval, facts.silent_at)
-        unheard = status != "online" and self.is_waited_for(facts, seen)
-        return AgentStatus("offline" if unheard else status, seen, unheard)
+        is_stopped = logic.is_stopped(seen, connected, facts.stopped_at)
+        unheard = is_stopped if status == "online" else self.is_waited_for(facts, seen)
+        return AgentStatus("offline" if unheard else status, seen, unheard, facts.stopped_at if is_stopped else None)
 
     def is_waited_for(self, facts: AgentFacts, seen: float | None) -> bool:
         """Whether one that is not online has time left to come back, since reports can reach us again: it was online,
@@ -167,6 +176,8 @@ class AgentStatuses:
         return self.of(facts).status == "online"
 
     def _is_online(self, heard_at: float, facts: AgentFacts) -> bool:
+        if logic.is_stopped(heard_at, False, facts.stopped_at):
+            return False
         return logic.status_of(heard_at, False, self.now, self.interval, facts.silent_at) == "online"
 
 
@@ -228,6 +239,7 @@ def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> AgentRow:
         status=status.status,
         last_seen=whole(status.last_seen),
         unheard=status.unheard,
+        stopped_at=whole(status.stopped_at),
         hostname_conflict=shares_name,
         clone_detected_at=whole(facts.clone_at),
     )
@@ -305,6 +317,8 @@ def _problems(node: Node, row: AgentRow, metrics: AgentMetrics) -> tuple[HostPro
     """What is not known, of one that we have not listened to for long enough, is no problem yet."""
     if row.status == "online":
         return problems_of(metrics, memory_of(node).skew(row.id))
+    if row.stopped_at is not None:
+        return (stopped_since(row.stopped_at, grave=not row.unheard),)
     is_known = row.status in ("offline", "dead") and not row.unheard
     return (silent_since(row.last_seen),) if is_known else ()
 

@@ -113,6 +113,9 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
         if state.silent_at is not None:  # which the clock may have been set back behind
             state.silent_at = None
             touched(root, agent.id)
+        if state.stopped_at is not None:
+            state.stopped_at = None
+            tell(root, agent, state.status)
         if session is not None and (state.node, state.session) != (own_node, session):
             state.node, state.session = own_node, session
             touched(root, agent.id)
@@ -124,20 +127,25 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
         tell_people(root, agent, before, now)
 
 
+def note_stop(root: Root, agent: Agent) -> None:
+    """Its last word: it is `stopped` from now on, and shown so, until it is heard again."""
+    state = agent.state
+    state.last_seen = state.stopped_at = node_of(root).clock.now()
+    tell(root, agent, state.status)
+
+
 def tell(root: Root, agent: Agent, before: str) -> None:
     touched(root, agent.id)
-    emit(
-        root,
-        "agent",
-        {
-            "agent_id": agent.id,
-            "label": agent.label,
-            "hostname": agent.hostname,
-            "status": agent.state.status,
-            "previous": before,
-            "at": int(agent.state.changed_at),
-        },
-    )
+    told = {
+        "agent_id": agent.id,
+        "label": agent.label,
+        "hostname": agent.hostname,
+        "status": agent.state.status,
+        "previous": before,
+        "at": int(agent.state.changed_at),
+    }
+    stopped_at = agent.state.stopped_at
+    emit(root, "agent", told if stopped_at is None else {**told, "stopped_at": int(stopped_at)})
 
 
 def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:
@@ -148,6 +156,7 @@ def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:
         seen = memory.last_seen(agent.id, agent.state.last_seen)
         missed = seen is not None and seen < memory.listens_since
         said = "Its agent has not reported since the service is back." if missed else "Its agent has stopped reporting."
+        said = said if agent.state.stopped_at is None else "Its agent was stopped, and has not come back."
         status, title, text = "offline", f"{name} is offline", said
     elif status == "online" and before in ("offline", "dead"):
         title, text = f"{name} is online again", f"It was {before}."
@@ -203,11 +212,14 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     if report.held is not None and not connected:
         ended = bool(queue.reconcile(report.held, now, delivered_before=answered, machine=machine)) or ended
     clockmoves.settle(root, agent)
-    sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True, store=store_id(root), machine=machine)
+    leaves = connected or report.stopped
+    sent, cancels = ([], []) if leaves else queue.offer(POLL, now, again=True, store=store_id(root), machine=machine)
     sent = commands.fitting(sent)
     if report.held is None:
         for command in sent:
             queue.acknowledge(command.command_id, now)
+    if report.stopped and not connected:
+        note_stop(root, agent)
     after_commit(root, node.post, memory.polled, agent.id, poller)
     keep_index(root, agent)
     policies.catch_up(root, agent, report.policy_version)

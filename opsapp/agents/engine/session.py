@@ -61,6 +61,9 @@ class SessionLine(Protocol):
     def fell_silent(self) -> bool:
         """Whether it ended because nothing was heard, not even an answer to a ping."""
 
+    def said_goodbye(self) -> bool:
+        """Whether the agent ended it because somebody has stopped the agent."""
+
 
 class NodeSessions(Protocol):
     """What a session needs of its node's sessions."""
@@ -287,8 +290,7 @@ class AgentSession:
             self._memory.connected.discard(self.agent_id)
         if self.number:
             try:
-                end = session_store.lose_session if self._line.fell_silent() else session_store.close_session
-                self._node.transact(end, self.agent_id, self.id)
+                self._node.transact(session_store.end_of(self._line), self.agent_id, self.id)
             except (Problem, TransientError) as problem:
                 log.warning("end of session not stored agent=%s: %s", self.agent_id, problem)
 

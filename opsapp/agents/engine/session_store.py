@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 from opsapp.agents.resources import Agent, agents_of, find_agent
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
@@ -52,6 +55,28 @@ def close_session(root: Root, agent_id: str, session: str) -> None:
     agent = _without_session(root, agent_id, session)
     if agent is not None:
         agent.state.last_seen = node_of(root).clock.now()
+
+
+def stop_session(root: Root, agent_id: str, session: str) -> None:
+    """Note a goodbye. Nobody is told before it has had the time that any other has to come back."""
+    agent = _without_session(root, agent_id, session)
+    if agent is not None:
+        reports.note_stop(root, agent)
+
+
+class EndedLine(Protocol):
+    """The line of a session that has ended."""
+
+    def fell_silent(self) -> bool: ...
+
+    def said_goodbye(self) -> bool: ...
+
+
+def end_of(line: EndedLine) -> Callable[[Root, str, str], None]:
+    """What such an end leaves in the store."""
+    if line.fell_silent():
+        return lose_session
+    return stop_session if line.said_goodbye() else close_session
 
 
 def lose_session(root: Root, agent_id: str, session: str) -> None:

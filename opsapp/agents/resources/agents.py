@@ -20,6 +20,7 @@ class AgentState(Persistent):
     """An agent's state, an object of its own, written when it changes and now and then."""
 
     silent_at: float | None = None  # when a session ended because nothing was heard any more
+    stopped_at: float | None = None  # when it said that it was stopped; None once it is heard again
     silences: tuple[tuple[float, float], ...] = ()  # when it was not heard for so long that it may have healed alone
 
     def __init__(self, now: float):

@@ -33,5 +33,6 @@ def report(context: Agent, request: Request) -> Any:
     except reports.Clone:
         request.after_abort(session_store.flag_clone, context.id)
         raise
-    after_commit(request.root, node.post, memory_of(node).observe, context.id, checked, node.clock.now())
+    if not checked.stopped:
+        after_commit(request.root, node.post, memory_of(node).observe, context.id, checked, node.clock.now())
     return answer

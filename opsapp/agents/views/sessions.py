@@ -13,7 +13,7 @@ from opsapp.agents.resources import Agent
 from opsapp.web import api
 from opsapp.web.answers import Upgrade
 from opsapp.web.websocket import Closed
-from opsapp.wire.frames import AGENT_SILENCE_S, MAX_TEXT_FRAME, PING_S
+from opsapp.wire.frames import AGENT_SILENCE_S, CLOSE_STOPPED, MAX_TEXT_FRAME, PING_S
 
 
 class SocketLine:
@@ -26,6 +26,9 @@ class SocketLine:
 
     def fell_silent(self) -> bool:
         return bool(self._socket.fell_silent)
+
+    def said_goodbye(self) -> bool:
+        return bool(self._socket.close_code == CLOSE_STOPPED)
 
     def send(self, message: str | bytes) -> None:
         try:

@@ -102,7 +102,7 @@ def _notes(root: Root) -> list[str]:
     agents = fleet_access(root).inventory(root).agents
     unheard = sum(1 for member in agents if member.unheard)
     if unheard:
-        notes.append(f"{unheard} of {len(agents)} agents: not heard yet since the service started")
+        notes.append(f"{unheard} of {len(agents)} agents: not heard at the moment, with time left to come back")
     return notes
 
 

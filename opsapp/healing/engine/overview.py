@@ -48,6 +48,7 @@ from . import holds
 from .root_causes import causes_of
 
 MOST_TROUBLES, MOST_CASES, MOST_DAYS, MOST_OTHERS = 60, 12, 16, 3
+STOPPED = "Its agent was stopped."  # the cause of a host that said so
 NEWEST_ENTRIES = 40
 CAUSE = 2000
 STAGES = {"correlating": 0, "planning": 1, "awaiting_approval": 1, "executing": 2, "settling": 2, "verifying": 3}
@@ -111,9 +112,11 @@ def _counted(troubles: list[Trouble], events: int) -> WrongCounts:
     down = [trouble for trouble in measured if trouble.status == "down"]
     causes = {trouble.root_cause if trouble.root_cause in known else trouble.name for trouble in down}
     alerts = sum(trouble.kind == "alert" for trouble in troubles)
-    silent = sum(trouble.kind == "host" for trouble in down)
-    degraded, unknown = statuses.count("degraded"), statuses.count("unknown")
-    return WrongCounts(len(down), degraded, unknown, len(causes), alerts, events, silent)
+    hosts = [trouble for trouble in troubles if trouble.kind == "host"]
+    silent = sum(trouble.status == "down" and not trouble.cause for trouble in hosts)
+    unheard = sum(trouble.status == "unknown" and not trouble.cause for trouble in hosts)
+    stopped, degraded, unknown = len(hosts) - silent - unheard, statuses.count("degraded"), statuses.count("unknown")
+    return WrongCounts(len(down), degraded, unknown, len(causes), alerts, events, silent, stopped, unheard)
 
 
 def _next_break(root: Root, healing: Healing) -> NextBreak | None:
@@ -165,7 +168,8 @@ def _of_monitor(monitor: TroubledMonitor) -> Trouble:
 
 def _of_host(host: SilentHost) -> Trouble:
     status, seen = "unknown" if host.unheard else "down", host.last_seen
-    return Trouble(kind="host", id=host.agent_id, name=host.hostname, status=status, since=whole(seen))
+    cause = "" if host.stopped_at is None else STOPPED
+    return Trouble(kind="host", id=host.agent_id, name=host.hostname, status=status, since=whole(seen), cause=cause)
 
 
 def _of_nothing_here(root: Root) -> list[Trouble]:

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from opsapp.agents.engine import agent_tags, catch_up_agents
+from opsapp.agents.engine import agent_tags, catch_up_agents, seen_agents
 from opsapp.agents.engine import subject as subject_of
+from opsapp.healing.resources import CaseView, healing_of
 from opsapp.healing.stages.approval import HealPlan
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.world import SERVER
 from opsapp.monitoring.engine import register_of
+from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node, node_of
-from opsapp.tree.root import Root
+from opsapp.tree.rights import Sight, TagsOfMany
+from opsapp.tree.root import Root, root_above
 
 UNKNOWN = ""  # a subject without tags
 
@@ -31,6 +34,32 @@ class KnownSubjects:
     def catch_up(self, root: Root) -> None:
         catch_up_agents(root)
         register_of(node_of(root)).catch_up(root)
+
+
+def tags_of_case(view: CaseView) -> TagsOfMany:
+    """Of what it is about, and of the host where it acts."""
+    root = root_above(view)
+    node, record = node_of(root), healing_of(root).book.record_of(view.__name__)
+    if record is None:
+        return TagsOfMany(())
+    known, host = KnownSubjects(), None if record.heal is None else record.heal.host
+    known.catch_up(root)
+    acted_on = [] if host in (None, SERVER) else [known.of(node, subject_of(host))]
+    return TagsOfMany((known.of(node, record.about.subject or UNKNOWN), *acted_on), whole=True)
+
+
+def tags_of_heal_event(node: Node, event: Event) -> Collection[str]:
+    return KnownSubjects().of(node, event.data.get("subject") or UNKNOWN)
+
+
+def seen_subjects(root: Root, sight: Sight | None) -> Collection[str] | None:
+    """The hosts and monitors that `sight` sees; None: all."""
+    if sight is None:
+        return None
+    register = register_of(node_of(root))
+    register.catch_up(root)
+    monitors = {f"monitor:{entry.id}" for entry in register.entries.values() if sight.sees(entry.settings.tags)}
+    return monitors.union(map(subject_of, seen_agents(root, sight)))
 
 
 def subjects_asked(record: CaseRecord, plan: HealPlan) -> tuple[str, ...]:

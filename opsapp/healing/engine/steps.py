@@ -298,6 +298,7 @@ def begin_manual_rollback(context: PipelineContext, wanted: RollbackWanted) -> N
         state="executing",
         snapshot_id=kept["heal_id"],
         risk=entry.risk,
+        subject=entry.subject,
     )
     context.healing.answers[wanted.request] = record.id
     opened = case.record

@@ -29,11 +29,16 @@ REASONS = {
 }
 
 
+def stable_word(text: str) -> str:
+    """With which it begins; "" where it begins with none."""
+    known = [word for word in REASONS if text == word or text.startswith((word + ":", word + ";"))]
+    return max(known, key=len, default="")
+
+
 def reason(text: str) -> str:
     """What follows a stable word explains it."""
-    known = [word for word in REASONS if text == word or text.startswith((word + ":", word + ";"))]
-    if not known:
+    word = stable_word(text)
+    if not word:
         return text.replace("_", " ") if " " not in text else text
-    word = max(known, key=len)
     more = text[len(word) :].lstrip(":; ")
     return REASONS[word] + (f" ({more})" if more else "")

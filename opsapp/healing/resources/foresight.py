@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
@@ -39,9 +39,10 @@ class ForesightBook(Persistent):
         rows = [] if packed is None else json.loads(zlib.decompress(packed))
         return [made(ForecastRecord, row) for row in rows]
 
-    def rows(self) -> Iterator[ForecastRecord]:
-        for agent_id in self.packed:
-            yield from self.of(agent_id)
+    def about(self, agent_id: str | None, seen: Collection[str] | None) -> list[ForecastRecord]:
+        """Of one agent, or of all; of those that are `seen` alone, where that is not None."""
+        agents = self.packed if agent_id is None else (agent_id,)
+        return [row for known in agents if seen is None or known in seen for row in self.of(known)]
 
     def coming(self) -> list[ForecastRecord]:
         return [made(ForecastRecord, row) for row in self.soonest]

@@ -4,7 +4,8 @@ gaps, and nothing needs conflict resolution."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any
 
@@ -32,7 +33,9 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from . import ledgercounts
+from .latertrees import NO_TREE, grown
 from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
+from .ledgersubjects import among, page_of
 
 
 class LedgerEntry(SealedFields, Record):
@@ -106,6 +109,7 @@ class Ledger(Folder):
     folded_tallies: OOBTree | None = None  # what the folded entries add to `effect`: its key -> FoldedTally
     outcomes: OOBTree | None = None  # (rule, outcome) -> how many; an older store has none before its evolve step
     counted_links = 0  # of the chain, so many are in it
+    by_subject: OOBTree = NO_TREE  # of the entries that say what they are about
     archived = 0  # so many links of the chain were written to an archive
 
     def __init__(self) -> None:
@@ -238,6 +242,8 @@ class Ledger(Folder):
 
     def _index(self, record: LedgerRecord) -> None:
         self.all.add(record.id)
+        if record.subject:
+            _add(grown(self, "by_subject"), record.subject, record.id)
         _add(self.by_rule, record.rule_id, record.id)
         for name in names_of(record.target):
             _add(self.by_target, name, record.id)
@@ -245,6 +251,8 @@ class Ledger(Folder):
 
     def unindex(self, record: LedgerRecord) -> None:
         self.all.remove(record.id)
+        if record.subject in self.by_subject:
+            _remove(self.by_subject, record.subject, record.id)
         _remove(self.by_rule, record.rule_id, record.id)
         for name in names_of(record.target):
             _remove(self.by_target, name, record.id)
@@ -292,9 +300,15 @@ class Ledger(Folder):
         return record.rollback_status if later is None else later.outcome
 
     def page(
-        self, rule_id: str | None, target: str | None, limit: int, offset: int, only: LedgerFilter = NO_FILTER
+        self,
+        rule_id: str | None,
+        target: str | None,
+        limit: int,
+        offset: int,
+        only: LedgerFilter = NO_FILTER,
+        subjects: Collection[str] | None = None,
     ) -> tuple[int, list[LedgerRecord]]:
-        """(The number of entries, a page, newest first)."""
+        """(The number of entries, a page, newest first). `subjects`: of those about these alone."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
         elif rule_id is not None:
@@ -303,14 +317,24 @@ class Ledger(Folder):
             index = self.all if target is None else held(self.by_target, target)
         if index is None:
             return 0, []
+        if subjects is not None:
+            fits = None if only == NO_FILTER else partial(self._fitting, only)
+            total, ids = page_of(self._about(subjects), None if index is self.all else index, limit, offset, fits)
+            return total, [*self.records(ids)]
         if only == NO_FILTER:
             return index.count, [*self.records(index.newest(offset, limit))]
         fitting = self._fitting(only, None if index is self.all else index.negative())
         return len(fitting), [*self.records(fitting[offset : offset + limit])]
 
-    def before(self, last: int | None, limit: int, only: LedgerFilter) -> list[LedgerEntryShown]:
-        """The newest that fit and are older than `last`."""
-        older = (entry_id for entry_id in self._fitting(only) if last is None or entry_id < last)
+    def _about(self, subjects: Collection[str]) -> list[EntryIndex]:
+        return [index for subject in subjects if (index := held(self.by_subject, subject)) is not None]
+
+    def before(
+        self, last: int | None, limit: int, only: LedgerFilter, subjects: Collection[str] | None = None
+    ) -> list[LedgerEntryShown]:
+        """The newest that fit and are older than `last`. `subjects`: as in `page`."""
+        these = None if subjects is None else among(self._about(subjects), None)
+        older = (entry_id for entry_id in self._fitting(only, these) if last is None or entry_id < last)
         return [self.shown(record) for record in islice(self.records(older), limit)]
 
     def _fitting(self, only: LedgerFilter, among_these: Any = None) -> list[int]:

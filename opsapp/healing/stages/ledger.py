@@ -38,7 +38,7 @@ COUNTED = ("verified", "failed", "rolled_back")  # what effectiveness and trust 
 
 
 DECLARED: dict[str, type[CauseNamed | Lowered]] = {"cause": CauseNamed, "lowered": Lowered}
-LATER = ("verdict", "worse", *DECLARED)  # fields that older versions did not have
+LATER = ("verdict", "worse", "subject", *DECLARED)  # fields that older versions did not have
 
 
 class LedgerRecord(NamedTuple):
@@ -78,6 +78,7 @@ class LedgerRecord(NamedTuple):
     worse: tuple[Harm, ...] = ()  # what the act made worse
     cause: CauseNamed | None = None  # as the host named it last
     lowered: Lowered | None = None  # as in the case
+    subject: str | None = None  # what it is about, `agent:ID` or `monitor:ID`, where that is known here
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> LedgerRecord:
@@ -130,6 +131,7 @@ def opened(case: CaseRecord, *, entry_id: int, rule_id: str, created_at: float, 
         source=case.about.source,
         created_at=int(created_at),
         escalation_step=case.step,
+        subject=case.about.subject,
     )
     return intent._replace(**fields)
 

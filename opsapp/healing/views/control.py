@@ -7,6 +7,7 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.agents.engine import seen_agents
 from opsapp.healing import answers, health_answers, lift_answers, records, schemas, whatif
 from opsapp.healing.engine import dryrun, holds, rehearsals
 from opsapp.healing.engine import lift as worth
@@ -84,12 +85,12 @@ def rehearse(context: Healing, request: Request) -> Any:
     return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
 
 
-@api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[ForecastRecord])
+@api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[ForecastRecord], teams="filtered")
 def forecasts(context: Healing, request: Request) -> Any:
-    """When metrics are going to meet their thresholds."""
-    agent_id = request.valid_query["agent_id"]
-    rows = context.foresight.rows() if agent_id is None else context.foresight.of(agent_id)
-    return page_of(request, [*rows])
+    """When metrics are going to meet their thresholds; for who is in a team those of hosts that it sees."""
+    agent_id, sight = request.valid_query["agent_id"], request.sight
+    seen = None if sight is None else seen_agents(request.root, sight)
+    return page_of(request, context.foresight.about(agent_id, seen))
 
 
 @api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])

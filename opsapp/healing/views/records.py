@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.approvals.reach import seen_by
 from opsapp.healing import answers, records, schemas
-from opsapp.healing.engine import archive, ledgerchecks, rollback, trials
+from opsapp.healing.engine import archive, ledgerchecks, narrowing, reach, rollback, trials
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf, healing_of
@@ -20,6 +22,7 @@ from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.tree.acl import Permission
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.web import api, files
 from opsapp.web.answers import Deferred, Stream
@@ -30,27 +33,35 @@ from opsapp.wire.records import plain
 from . import WORST_FIRST
 
 
-@api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerEntryShown])
+@api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerEntryShown], teams="filtered")
 def ledger(context: Ledger, request: Request) -> Any:
-    """Every outcome, newest first."""
+    """Every outcome, newest first. Who is in a team gets those about hosts and monitors that it sees, without what may
+    name others."""
     query = request.valid_query
     only = LedgerFilter(*(query[name] for name in LedgerFilter._fields))
     if query["within"] is not None:
         only = only._replace(since=int(request.node.clock.now() - seconds(query["within"])))
-    total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"], only)
+    asked = (query["rule_id"], query["target"], query["limit"], query["offset"])
+    total, rows = context.page(*asked, only, reach.seen_subjects(request.root, request.sight))
     request.response.headers["X-Total-Count"] = str(total)
-    return request.shown([*map(context.shown, rows)])
+    return request.shown(_told([*map(context.shown, rows)], seen_by(request.root, request.sight)))
 
 
-@api.get(Ledger, "file", query=files.FileQuery, returns=files.EITHER)
+def _told(rows: list[answers.LedgerEntryShown], is_seen: narrowing.IsSeen | None) -> list[answers.LedgerEntryShown]:
+    return rows if is_seen is None else [narrowing.entry(row, is_seen) for row in rows]
+
+
+@api.get(Ledger, "file", query=files.FileQuery, returns=files.EITHER, teams="filtered")
 def file(context: Ledger, request: Request) -> Stream:
-    """The entries of a month as a file, newest first."""
-    return files.of_month(request, "ledger", files.columns_of(answers.LedgerEntryShown), _entries_of)
+    """The entries of a month as a file, newest first; for who is in a team as in the list."""
+    read = partial(_entries_of, sight=request.sight)
+    return files.of_month(request, "ledger", files.columns_of(answers.LedgerEntryShown), read)
 
 
-def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
+def _entries_of(root: Root, month: files.FilePage, sight: Sight | None) -> list[JsonObject]:
     only = LedgerFilter(since=month.since, until=month.until - 1)
-    return [*map(plain, healing_of(root).ledger.before(month.last, month.limit, only))]
+    rows = healing_of(root).ledger.before(month.last, month.limit, only, reach.seen_subjects(root, sight))
+    return [*map(plain, _told(rows, seen_by(root, sight)))]
 
 
 @api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict)
@@ -137,16 +148,17 @@ def confirm(context: Suggestion, request: Request) -> Any:
     return answers.Success(True)
 
 
-@api.get(CaseView, returns=answers.CaseShown)
+@api.get(CaseView, returns=answers.CaseShown, teams="see")
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
     may_administer = bool(request.has_permission(Permission.administer))
     healing, node = context.__parent__.__parent__, request.node
     told = story(healing, context.__name__, node, operates=request.may_edit, administers=may_administer)
-    return request.shown(told)
+    seen, is_seen = reach.seen_subjects(request.root, request.sight), seen_by(request.root, request.sight)
+    return request.shown(told if seen is None or is_seen is None else narrowing.case(told, seen, is_seen))
 
 
-@api.act(CaseView, "act-now", returns=answers.Success)
+@api.act(CaseView, "act-now", returns=answers.Success, teams="act")
 def act_now(context: CaseView, request: Request) -> Any:
     """Does not wait any longer for a case that is left alone; it counts for neither arm then."""
     trials.act_now(request.root, context.__name__, request.caller.name, request.node.clock.now())

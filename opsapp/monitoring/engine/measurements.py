@@ -82,6 +82,9 @@ class Measuring:
         agent, now = presence(self.node, agent_of(entry.target.url)), self.node.clock.now()
         if agent.online:
             return Outcome(True, None, "online")
+        if agent.stopped_at is not None:
+            known = None if agent.unheard else False
+            return Outcome(known, None, f"its agent was stopped {max(0.0, now - agent.stopped_at):.0f} s ago")
         if agent.unheard or self._listened_s() < 2 * agent.interval:
             return Outcome(None, None, "no report since the service started")
         seen = agent.last_seen

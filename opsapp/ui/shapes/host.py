@@ -173,6 +173,8 @@ def lead_of(agent: AgentDetail, disks: Sequence[DiskShown], reader: Reader) -> L
     if agent.status != "online":
         gone = rough_span(reader.now - (agent.last_seen or reader.now))
         look = "" if agent.unheard else "bad"
+        if agent.stopped_at is not None:
+            return Lead(look, f"Its agent was stopped {gone} ago: the values below are from before.", "")
         return Lead(look, f"It has not reported for {gone}: the values below are from before.", "")
     problems = problems_of(agent.metrics, agent.clock_skew_s)
     ahead = [f"{disk.mount} will be {disk.ahead}" for disk in disks if disk.ahead and not disk.kind][:1]

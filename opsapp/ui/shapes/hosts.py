@@ -90,6 +90,8 @@ def state_of(row: FleetRow) -> tuple[str, str]:
 
 def presence_of(row: AgentRow) -> tuple[str, str]:
     """Of one that had no time yet to come back after an outage of ours nobody knows."""
+    if row.stopped_at is not None:
+        return "off" if row.unheard else "bad", "Stopped"
     return UNHEARD if row.unheard else STATES[row.status]
 
 
@@ -113,11 +115,13 @@ def notes_of(row: AgentRow) -> tuple[str, ...]:
 
 
 def _summary(rows: Sequence[FleetRow]) -> str:
-    silent = sum(row.status in ("offline", "dead") and not row.unheard for row in rows)
+    stopped = sum(row.stopped_at is not None for row in rows)
+    silent = sum(row.status in ("offline", "dead") and not row.unheard and row.stopped_at is None for row in rows)
     ill = sum(row.status == "online" and bool(row.problems) for row in rows)
     outdated = sum(row.outdated for row in rows)
     facts = [
         f"{silent} silent" if silent else "",
+        f"{stopped} stopped" if stopped else "",
         f"{ill} with problems" if ill else "",
         f"{outdated} with an outdated agent" if outdated else "",
     ]

@@ -29,7 +29,7 @@ class LedgerDay(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    return rows(answers, reader) | {"check": answers[CHECK]}
+    return rows(answers, reader) | {"check": answers.known(CHECK)}
 
 
 def rows(answers: Answers, reader: Reader) -> dict[str, object]:

@@ -274,6 +274,8 @@ def _named(trouble: Trouble, names: NameBook, room: str) -> Word:
 def _cause(joined: Joined) -> Sentence:
     top = joined[0]
     if top.kind == "host":
+        if top.cause:
+            return said(None, "", f"{sentence_of(top.cause)} What runs there is unknown.")
         whose = "agent on this host does" if top.alike == 1 else "agents on these hosts do"
         return said(None, "", f"The {whose} not report. What runs there is unknown.")
     needs = f" Needs {top.root_cause}." if top.root_cause else ""

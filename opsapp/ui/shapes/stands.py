@@ -29,13 +29,13 @@ def _state(overview: Overview) -> str:
         causes = "one cause" if wrong.causes == 1 else f"{wrong.causes} causes"
         parts.append(f"{counts.down} down" + (f" by {causes}" if 0 < wrong.causes < counts.down else ""))
     parts += [f"{count(wrong.silent, 'host')} silent"] if wrong.silent else []
+    parts += [f"{count(wrong.stopped, 'agent')} stopped"] if wrong.stopped else []
     parts += [f"{overview.down_in_windows} down in maintenance"] if overview.down_in_windows else []
     parts += [f"{counts.degraded} degraded"] if counts.degraded else []
     parts += [count(wrong.alerts, "alert")] if wrong.alerts else []
     parts += [count(wrong.events, "event from elsewhere", "events from elsewhere")] if wrong.events else []
     parts += [f"{counts.unknown} unknown"] if counts.unknown else []
-    unheard = wrong.unknown - counts.unknown
-    parts += [f"{count(unheard, 'host')} not heard yet"] if unheard > 0 else []
+    parts += [f"{count(wrong.unheard, 'host')} not heard yet"] if wrong.unheard else []
     if parts:
         return sentence_of(", ".join(parts))
     if not counts.total:

@@ -1,0 +1,274 @@
+"""Healing and teams: entries and cases of what a member sees, without a word of what they do not."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from opsapp.auth.resources import sight_for
+from opsapp.healing.engine import narrowing, reach
+from opsapp.healing.engine.casestory import story
+from opsapp.healing.foretold import ForecastRecord
+from opsapp.healing.logic.gates import gates
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import case_of
+from opsapp.healing.resources.ledgerfilters import LedgerFilter
+from opsapp.runtime.events import Event
+from tests.engine.healing import Ward
+from tests.support.estate import FAILED
+from tests.support.hosts import place
+
+LEDGER = "/api/healing/ledger"
+
+
+@pytest.fixture
+def ward(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    made = Ward(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def hosts(ward):
+    """By tag, the id of a host that has it; on each of them nginx has failed, and people are asked."""
+    ward.service.otto.get("/api/me")
+    ada, known = ward.service.ada, {}
+    for tag in ("shop", "bank"):
+        known[tag] = ada.post_json("/api/agents", {"label": tag, "tags": [tag]}).json["agent_id"]
+    ward.hosts.here = [place(tag, agent_id) for tag, agent_id in known.items()]
+    ward.at("approve")
+    for agent_id in known.values():
+        ward.report(f"agent:{agent_id}", **FAILED)
+    ward.turn().turn(6)
+    return known
+
+
+def team_of(service, **rights):
+    return service.ada.post_json("/api/teams", {"name": "Shop", "members": ["otto"], **rights}).json["id"]
+
+
+def write(ward, subject, reason="", outcome="notified", rule_id="nginx", target="web"):
+    """An entry of the ledger, final at once."""
+
+    def end(root):
+        event = {"source": "alert", "rule_id": rule_id, "condition": "x", "target": target, "at": ward.clock.now()}
+        case = case_of(event | ({"subject": subject} if subject else {}))
+        healing = healing_of(root)
+        return healing.ledger.end(
+            root, case, rule_id=rule_id, outcome=outcome, reason=reason, now=ward.clock.now(), events=1
+        ).id
+
+    return ward.node.transact(end)
+
+
+def test_a_member_sees_the_entries_and_cases_of_what_the_team_sees(ward, hosts):
+    service, everything = ward.service, ward.service.ada.get(LEDGER).json
+    team_of(service, see=["shop"])
+    got = service.otto.get(LEDGER)
+    assert [(row["target"], row["subject"]) for row in got.json] == [("shop/nginx", f"agent:{hosts['shop']}")]
+    assert got.headers["X-Total-Count"] == "1"
+    assert len(everything) == 2
+    for row in everything:
+        case = f"/api/healing/cases/{row['case_id']}"
+        told = service.otto.get(case, status="*")
+        assert told.status_int == (200 if row["target"] == "shop/nginx" else 404)
+        assert service.otto.post(f"{case}/act-now", status="*").status_int == (
+            403 if row["target"] == "shop/nginx" else 404
+        )
+
+
+def test_one_outage_of_both_is_one_request_that_needs_both(ward, hosts):
+    """Its waves reach all of its targets, and its plan names them."""
+    service = ward.service
+    team_id = team_of(service, see=["shop"], approve=["shop"])
+    assert service.otto.get("/api/approvals").json == []
+    assert service.otto.get(LEDGER).json[0]["approval_id"] is None
+    service.ada.put_json(f"/api/teams/{team_id}", {"see": ["bank"]})
+    (asked,) = service.otto.get("/api/approvals").json
+    assert asked["subjects"] == sorted(f"agent:{agent_id}" for agent_id in hosts.values())
+    assert service.otto.get(LEDGER).json[0]["approval_id"] == asked["request_id"]
+    approve = f"/api/approvals/{asked['request_id']}/approve"
+    assert service.otto.post_json(approve, {}, status=403).json["code"] == "team_right_missing"
+    service.ada.put_json(f"/api/teams/{team_id}", {"approve": ["shop", "bank"]})
+    assert service.otto.post_json(approve, {}).json["status"] == "approved"
+
+
+def test_a_case_is_told_by_its_gates_and_without_free_text(ward, hosts):
+    service = ward.service
+    team_of(service, see=["shop"])
+    (row,) = service.otto.get(LEDGER).json
+    told = service.otto.get(f"/api/healing/cases/{row['case_id']}").json
+    assert {"level", "pre_flight", "approval"} <= {gate["gate"] for gate in told["gates"]}
+    assert (told["why"], told["records"], told["wave"], told["state"]) == ([], [], None, "awaiting_approval")
+    page = service.browser("otto").get(f"/healing/cases/{row['case_id']}")
+    assert "What is done about" in page.text
+    assert "Waits for a decision" in page.text
+
+
+def test_words_that_name_others_are_left_out():
+    free = "suppressed: the root cause zulu-db has failed"
+    assert narrowing.reason_without_names(free) == ""
+    assert narrowing.reason_without_names("worse: down holds on zulu-db") == "worse"
+    assert narrowing.reason_without_names("protected: by window of zulu-db") == "protected"
+    assert narrowing.reason_without_names("the condition still holds") == "the condition still holds"
+
+
+def test_gates_keep_their_words_and_lose_what_may_name_others(ward, hosts):
+    lines = (
+        "event of rule nginx: held until 30 s from now",
+        "correlated: plan, root cause is zulu-db",
+        "level execute, effective approve",
+        "approve instead of execute: error budget of zulu-db used up",
+        "window of zulu-db: at most notify",
+        "pre-flight blast_radius: failed zulu-db acts",
+        "would nothing: protected: zulu-db",
+        "not begun: host_offline: zulu-db",
+        "failed, worse: x holds on zulu-db; rolling back",
+        "step 0: failed, worse: x holds on zulu-db",
+        "zulu-db is away: waiting for it",
+        "cause port_taken: by zulu-db",
+    )
+
+    def told(root):
+        healing = healing_of(root)
+        case_id = next(iter(healing.book.cases))
+        shown = story(healing, case_id, ward.node, operates=True, administers=False)
+        return narrowing.case(replace(shown, gates=tuple(gates(lines)), why=lines), set(), lambda _id: False)
+
+    narrowed = ward.service.read(told)
+    assert "zulu" not in repr(narrowed)
+    said = {gate.gate: (gate.subject, gate.detail) for gate in narrowed.gates}
+    assert said["level"] == ("execute", "approve")
+    assert said["not_begun"] == ("", "host_offline")
+    assert said["outcome"] == ("failed", "worse")
+    assert narrowed.agent_id is None
+
+
+def test_a_name_that_others_bear_later_opens_nothing(ward, hosts):
+    service = ward.service
+    write(ward, "agent:gone", target="shop")
+    write(ward, None, target="shop")
+    team_of(service, see=["shop"])
+    got = service.otto.get(LEDGER, {"target": "shop"})
+    assert [row["target"] for row in got.json] == ["shop/nginx"]
+    assert got.headers["X-Total-Count"] == "1"
+    assert service.ada.get(LEDGER, {"target": "shop"}).headers["X-Total-Count"] == "3"
+
+
+def test_filters_and_pages_count_what_is_seen(ward, hosts):
+    service, own = ward.service, f"agent:{hosts['shop']}"
+    for at in range(130):
+        write(ward, own if at % 2 else f"agent:{hosts['bank']}", rule_id="nginx" if at % 3 else "other")
+    team_of(service, see=["shop"])
+    seen = [row for row in service.ada.get(LEDGER, {"limit": 1000}).json if row["subject"] == own]
+    for asked in ({}, {"outcome": "notified"}, {"rule_id": "other"}, {"target": "web"}, {"within": "1h"},
+                  {"rule_id": "nginx", "target": "web", "outcome": "notified"}):  # fmt: skip
+        wanted = [row["id"] for row in seen if all(row[name] == value for name, value in asked.items()
+                                                   if name != "within")]  # fmt: skip
+        first = service.otto.get(LEDGER, {"limit": 20, **asked})
+        rest = service.otto.get(LEDGER, {"limit": 1000, "offset": 20, **asked})
+        assert [row["id"] for row in first.json + rest.json] == wanted, asked
+        assert first.headers["X-Total-Count"] == str(len(wanted)), asked
+
+
+def test_the_file_of_a_month_has_what_the_list_has(ward, hosts):
+    service = ward.service
+    write(ward, f"agent:{hosts['bank']}")
+    write(ward, f"agent:{hosts['shop']}", reason="suppressed: zulu")
+    team_of(service, see=["shop"])
+    month = {"month": "2027-01"}
+    rows = service.otto.get(f"{LEDGER}/file", {**month, "format": "json"}).json
+    assert {row["subject"] for row in rows} <= {f"agent:{hosts['shop']}"}
+    told = service.otto.get(f"{LEDGER}/file", month).text
+    assert "bank" not in told
+    assert "zulu" not in told
+
+
+def test_an_event_of_a_heal_is_told_without_names_of_others(ward, hosts):
+    write(ward, f"agent:{hosts['shop']}", reason="suppressed: zulu", outcome="suppressed")
+    event = Event("1", "heal", ward.events("heal")[-1], 0.0)
+    assert "zulu" in json.dumps(event.data)
+    told = narrowing.event(event).data
+    assert "zulu" not in json.dumps(told)
+    assert told.keys() == event.data.keys()
+
+
+def test_forecasts_are_of_hosts_that_are_seen(ward, hosts):
+    row = {
+        "metric": "disk.percent",
+        "mount": "/",
+        "now": 80,
+        "threshold": 90,
+        "hits_at": None,
+        "low": None,
+        "high": None,
+    }
+
+    def keep(root):
+        for agent_id in hosts.values():
+            healing_of(root).foresight.keep(agent_id, [ForecastRecord(agent_id=agent_id, **row)])
+
+    ward.node.transact(keep)
+    team_of(ward.service, see=["shop"])
+    asked = ward.service.otto.get("/api/healing/forecasts")
+    assert [told["agent_id"] for told in asked.json] == [hosts["shop"]]
+    assert asked.headers["X-Total-Count"] == "1"
+    assert ward.service.otto.get("/api/healing/forecasts", {"agent_id": hosts["bank"]}).json == []
+    assert len(ward.service.ada.get("/api/healing/forecasts").json) == 2
+    page = ward.service.browser("otto").get("/healing/forecasts")
+    assert hosts["shop"] in page.text
+    assert hosts["bank"] not in page.text
+
+
+def test_the_menu_leads_to_the_first_page_of_healing_that_is_open(ward, hosts):
+    team_of(ward.service, see=["shop"])
+    menu = ward.service.browser("otto").get("/monitors").html.select("nav a[href^='/healing']")
+    assert {link["href"] for link in menu} >= {"/healing/ledger"}
+    page = ward.service.browser("otto").get("/healing/ledger")
+    assert {"/healing/ledger", "/healing/forecasts"} <= {
+        link["href"] for link in page.html.select("a[href^='/healing']")
+    }
+
+
+def test_verification_and_what_counts_everything_stay_refused(ward, hosts):
+    team_of(ward.service, see=["shop"])
+    for path in (f"{LEDGER}/verify", f"{LEDGER}/last-check", "/api/healing/trust", "/api/healing/health"):
+        assert ward.service.otto.get(path, status=403).json["code"] == "not_for_teams"
+
+
+def test_of_the_entries_only_a_page_is_read(ward, hosts):
+    own, other = f"agent:{hosts['shop']}", f"agent:{hosts['bank']}"
+
+    def fill(root):
+        ledger = healing_of(root).ledger
+        for at in range(2000):
+            event = {"source": "alert", "rule_id": "nginx", "condition": "x", "target": "web", "at": 1.0,
+                     "subject": own if at % 10 == 0 else other}  # fmt: skip
+            ledger.end(root, case_of(event), rule_id="nginx", outcome="observed", reason="", now=1.0, events=1)
+
+    ward.node.transact(fill)
+    team_of(ward.service, see=["shop"])
+
+    def read(root, only):
+        subjects = reach.seen_subjects(root, sight_for(root, "otto"))
+        root._p_jar.cacheMinimize()
+        total, rows = healing_of(root).ledger.page(None, None, 50, 0, only, subjects)
+        return total, len(rows), Counter(type(thing).__name__ for _, thing in root._p_jar._cache.lru_items())
+
+    for only in (LedgerFilter(), LedgerFilter(outcome="observed")):
+        total, rows, loaded = ward.service.read(lambda root, only=only: read(root, only))
+        assert (rows, loaded["LedgerEntry"]) == (50, 50 + 2 * (only.outcome is not None))
+        assert total == 200 + (only.outcome is None)
+
+
+def test_what_is_purged_leaves_the_index(ward, hosts):
+    entry_id, subject = write(ward, f"agent:{hosts['shop']}"), f"agent:{hosts['shop']}"
+
+    def drop(root):
+        ledger = healing_of(root).ledger
+        ledger.unindex(ledger.record(entry_id))
+        return ledger.page(None, None, 10, 0, subjects={subject})[0]
+
+    assert ward.node.transact(drop) == 1
