@@ -25,7 +25,7 @@ from .ascodefile import DocumentFile, Refused
 from .places import Mistaken, ToldAlready, add_options
 
 if TYPE_CHECKING:
-    from opsapp.importers.estate import Estate
+    from opsapp.importers.estate import Estate, PresentEntry
 
 PROGRAMS = ("gatus", "kuma", "prometheus-blackbox")
 WOULD_CHANGE = 2  # the exit code of a dry run
@@ -79,10 +79,15 @@ def leave_refused(asked: argparse.Namespace, service: RunningService | OwnStore,
         leave_refused(asked, service, estate)
         return
     differing = answer.of_kind(ascode.UPDATE)
-    for change in differing:
-        estate.leave_present(change.kind, change.key, [*change.after, *(["a secret"] if change.secrets else [])])
     if differing:
+        estate.leave_present(map(_present, differing))
         leave_refused(asked, service, estate)
+
+
+def _present(change: ChangeRecord) -> PresentEntry:
+    from opsapp.importers.estate import PresentEntry
+
+    return PresentEntry(change.kind, change.key, (*change.after, *(["a secret"] if change.secrets else [])))
 
 
 def _estate(asked: argparse.Namespace, service: RunningService | OwnStore) -> Estate:

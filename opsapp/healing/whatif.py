@@ -297,9 +297,10 @@ class SavedMinutes:
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """`raw_since`: from then on each reading is kept, before it means. Counts are null where nothing was known; `why`
-    says what is missing. `failures`: firings without `again`. `left_out`: the oldest, counted and not listed.
-    `learned_from`: rules with the same first action. `not_kept`: readings without a history."""
+    """`raw_since`: from then on each reading is kept, before it means. Counts are null where nothing was known, or it
+    has not fired for certain and readings without a history decided; `why` says what is missing. `failures`: firings
+    without `again`. `left_out`: the oldest, counted and not listed. `learned_from`: rules with the same first action.
+    `not_kept`: readings without a history."""
 
     since: Annotated[Count, SaidAs("from")]
     until: Annotated[Count, SaidAs("to")]

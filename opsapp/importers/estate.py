@@ -6,7 +6,8 @@ What every reader fills and shares: spans, names, ranges. Must not: know any pro
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Any, NamedTuple
@@ -85,11 +86,27 @@ class ReportLine:
         return f"{head}: {'; '.join(self.notes)}" if self.notes else head
 
 
+class PresentEntry(NamedTuple):
+    """Of the service, with the name of one of the file."""
+
+    kind: str
+    name: str
+    differing: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        differing = ", ".join(self.differing)
+        return f"there is one with this name here, which differs in {differing}: delete or rename one of them"
+
+
 @dataclass
 class Estate:
     """Filled by a reader, entry by entry."""
 
     lines: list[ReportLine] = field(default_factory=list)
+    # the names of each kind that are taken, and which number one of this name gets next: counted, not looked for
+    _names: dict[type, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _numbers: dict[tuple[type, str], int] = field(default_factory=lambda: defaultdict(lambda: 2))
 
     def entries(self, of: type[Entry]) -> list[ReportLine]:
         """The lines that have an entry of this kind."""
@@ -100,15 +117,20 @@ class Estate:
         return {kind: entries for kind, entries in told.items() if entries}
 
     def take(self, entry: MonitorEntry | ChannelAsCode | WindowAsCode, notes: list[str]) -> str:
-        """Take an entry; its name here: one whose name is taken gets a number behind it."""
+        """Take an entry; its name here: one whose name is taken gets a number behind it. NotImported of a monitor whose
+        address is none for its type."""
         kind = KINDS[type(entry)]
-        names = {line.entry.name for line in self.lines if type(line.entry) is type(entry)}
+        if isinstance(entry, MonitorEntry) and entry.declared is not None:
+            problem = entry.declared.url_problem(entry.url)
+            if problem is not None:
+                raise NotImported(f"url {problem}")
+        names = self._names[type(entry)]
         wanted = name = entry.name[: kind.longest]
-        number = 2
         while name in names:
-            ending = f" ({number})"
+            ending = f" ({self._numbers[type(entry), wanted]})"
+            self._numbers[type(entry), wanted] += 1
             name = wanted[: kind.longest - len(ending)] + ending
-            number += 1
+        names.add(name)
         notes = [*notes]
         taken = replace(entry, name=name)
         if not isinstance(taken, WindowAsCode):
@@ -141,12 +163,14 @@ class Estate:
     def leave(self, kind: str, name: str, why: str) -> None:
         self.lines.append(ReportLine(kind, name, notes=(why,)))
 
-    def leave_present(self, kind: str, name: str, differing: list[str]) -> None:
-        """The entry's name is something else's here: that is not written over."""
-        why = f"there is one with this name here, which differs in {', '.join(differing)}: delete or rename one of them"
-        (of,) = [of for of, known in KINDS.items() if known.name == kind]
-        (line,) = [line for line in self.entries(of) if getattr(line.entry, KINDS[of].key) == name]
-        self._refuse([(line, why)])
+    def leave_present(self, present: Iterable[PresentEntry]) -> None:
+        """The names of these entries are something else's here: that is not written over."""
+        lines: dict[tuple[str, str], ReportLine] = {}
+        for line in self.lines:
+            if line.entry is not None:
+                known = KINDS[type(line.entry)]
+                lines[known.name, getattr(line.entry, known.key)] = line
+        self._refuse([(lines[entry.kind, entry.name], entry.told) for entry in present])
 
     def drop(self, wrong: Mapping[str, str]) -> bool:
         """Entries that the service refuses, by their paths in the document (`monitors.3.url`); whether all that is
@@ -164,8 +188,11 @@ class Estate:
 
     def _refuse(self, refused: list[tuple[ReportLine, str]]) -> None:
         gone: dict[int, Entry | None] = {id(line): line.entry for line, _ in refused}
+        told: dict[int, list[str]] = defaultdict(list)
+        for line, text in refused:
+            told[id(line)].append(text)
         for line, _ in refused:
-            line.entry, line.notes = None, tuple(text for other, text in refused if other is line)
+            line.entry, line.notes = None, tuple(told[id(line)])
         monitors = {entry.name for entry in gone.values() if isinstance(entry, MonitorEntry)}
         if monitors:
             self._forget(monitors)

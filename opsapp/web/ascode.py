@@ -26,6 +26,7 @@ from .fields import Body, anything, flag, list_of, map_of, text
 from .records import Applied, ChangeRecord, WaitingRecord
 
 MOST = 20_000  # entries of one kind in one document
+MOST_BYTES = 16 << 20  # of a body with a document: 5,000 monitors with four months of history
 
 
 class Reference(Body):
@@ -109,5 +110,6 @@ def add_kind(config: Configurator, name: str, actions: Any, *, schema: type, **m
 
 def includeme(config: Configurator) -> None:
     config.registry.opsapp_kinds = []
+    config.add_body_limit("POST", "/api/apply", MOST_BYTES)
     config.add_directive("add_kind", add_kind)
     config.add_evolve_step("runtime-8-as-code", ascodereferences.set_up, reversible=True)

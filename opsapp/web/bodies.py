@@ -13,6 +13,7 @@ from opsapp.wire.kinds import Flag, ListOf, Number, Whole
 
 from .fields import Query
 from .jsontext import loads
+from .paths import REGISTRY_KEY, Paths
 from .strict import FieldNode
 
 RAW = "raw"
@@ -27,9 +28,15 @@ def read_only_names(records: Any) -> frozenset[str]:
     return frozenset(child.name for schema in schemas for child in schema().children)
 
 
+def cap_of(request: Request) -> int:
+    """Bytes that a body may have here."""
+    paths: Paths = request.registry[REGISTRY_KEY]
+    return paths.body_limit(request.method, request.path_info, BODY_CAP)
+
+
 def read_object(request: Request, *, optional: bool) -> dict[str, Any]:
-    if (request.content_length or 0) > BODY_CAP:
-        raise TooLarge(f"The body is larger than {BODY_CAP} bytes.")
+    if (request.content_length or 0) > (cap := cap_of(request)):
+        raise TooLarge(f"The body is larger than {cap} bytes.")
     raw = request.body
     if not raw:
         if optional:

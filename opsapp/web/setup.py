@@ -26,7 +26,7 @@ from opsapp.tree.root import root_of
 
 from . import callers
 from .asked import ROLE, UNREAD, USERNAME
-from .bodies import BODY_CAP
+from .bodies import BODY_CAP, cap_of
 from .identity import CredentialReader, SecurityPolicy, read_identity
 from .jsontext import dumps
 
@@ -43,8 +43,8 @@ OURS = "opsapp_"  # how the names of our cookies begin: another would not be rea
 
 
 class OpsRequest(Request):
-    """Bodies are small here, so none is spooled to a file. Only our cookies are parsed: thousands of others would cost
-    more than the rest of the request."""
+    """Bodies are small here or in memory already, so none is spooled to a file. Only our cookies are parsed: thousands
+    of others would cost more than the rest of the request."""
 
     request_body_tempfile_limit = 2 * BODY_CAP
 
@@ -58,7 +58,7 @@ class OpsRequest(Request):
 def attempts(request: Request) -> int | None:
     """pyramid_retry reads the whole body so that it can be read again: not one that is too large to be read at all,
     nor a sink's, which is still on its way."""
-    return 1 if UNREAD in request.environ or (request.content_length or 0) > BODY_CAP else None
+    return 1 if UNREAD in request.environ or (request.content_length or 0) > cap_of(request) else None
 
 
 def wait_before_retry(event: BeforeRetry) -> None:
@@ -116,6 +116,7 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.runtime.chainkey")
     config.include("opsapp.runtime.deletions")
     config.add_engine("opsapp.runtime.deletions.start")
+    config.include("opsapp.web.paths")
     config.include("opsapp.web.configfile")
     config.include("opsapp.web.ascode")
     config.include("opsapp.web.client")
@@ -124,7 +125,6 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.web.sight")
     config.include("opsapp.web.errors")
     config.include("opsapp.web.tweens")
-    config.include("opsapp.web.paths")
     config.include("opsapp.web.shown")
     config.include("opsapp.web.idempotency")
     config.include("opsapp.web.metrics")

@@ -98,7 +98,8 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
 
 @api.act(Api, "apply", role="admin", body=ascode.Apply, returns=Applied)
 def apply(context: Api, request: Request) -> Applied:
-    """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
+    """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing. The
+    body has at most 16 MiB (413)."""
     asked = ascode.AskedFor.of_body(request.valid_body)
     asker = ApplyingActor(request.actor, request.require_confirmation)
     outcome = ascode.apply(request.root, request.node, request.registry, asked, asker)

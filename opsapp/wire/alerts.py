@@ -12,13 +12,13 @@ class AlertState(NamedTuple):
     true_since: Optional[float] = None  # known true without a break since then
     fired_at: Optional[float] = None  # the last alert
     announced: bool = False  # this onset has fired
+    tried_at: Optional[float] = None  # when the last alert came again, because another case had taken it in
 
     def moved(self, by: float) -> AlertState:
         """The state after the clock was set by so many seconds."""
-        since, fired = self.true_since, self.fired_at
-        return self._replace(
-            true_since=None if since is None else since + by, fired_at=None if fired is None else fired + by
-        )
+        times = (self.true_since, self.fired_at, self.tried_at)
+        since, fired, tried = (None if at is None else at + by for at in times)
+        return self._replace(true_since=since, fired_at=fired, tried_at=tried)
 
 
 def look(
@@ -40,4 +40,15 @@ def look(
         due = not open_case and watch.fired_at is not None and now - watch.fired_at >= cooldown
     else:
         due = now - since >= hold
-    return (watch._replace(fired_at=now, announced=True), True) if due else (watch, False)
+    return (watch._replace(fired_at=now, announced=True, tried_at=None), True) if due else (watch, False)
+
+
+def comes_again(watch: AlertState, verdict: Optional[bool], now: float, after_s: float) -> bool:
+    """Whether an alert that another case has taken in comes again: it is still the same one, whose cooldown goes on."""
+    return bool(watch.announced and verdict) and now >= tried_at(watch, now) + after_s
+
+
+def tried_at(watch: AlertState, now: float) -> float:
+    """When the last alert was tried last; `now` if there was none."""
+    tried = watch.fired_at if watch.tried_at is None else watch.tried_at
+    return now if tried is None else tried

@@ -18,9 +18,11 @@ from tests.support.histories import (
     false_alarm,
     keeps_level,
     needless_after,
+    ranges_that_hold,
 )
 
 HISTORIES, OUTAGES = 2000, 200
+RATES = ((0.9, 0.9), (0.3, 0.9), (0.5, 0.9), (0.9, 0.97))  # that recover alone, and with the heal
 KNOWN_AFTER = {"30 to 90 %": "at most 30"}
 
 
@@ -37,6 +39,11 @@ def measure(histories=HISTORIES, outages=OUTAGES):
         yield Row(f"known to help, {name}, after a median of", median(known), "trials", KNOWN_AFTER.get(name, ""))
         acts = sum(history.acted_alone for history in lived)
         yield Row(f"  and acts by itself within {outages} cases", 400 * acts / histories, "%", "at least 95")
+    for alone, healed in RATES:
+        held = ranges_that_hold(alone, healed, histories, outages) / histories
+        yield Row(
+            f"the plain range holds the truth, {100 * alone:g} and {100 * healed:g} %", 100 * held, "%", "75 to 90"
+        )
     yield from of_waves(histories // 4, outages // 2)
     for before, goal in ((0.3, 80), (0.5, 130)):
         after = [needless_after(before, 0.95, f"bench {seed}") for seed in range(histories // 10)]

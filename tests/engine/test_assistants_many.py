@@ -3,6 +3,7 @@
 import pytest
 from ZODB.Connection import Connection
 
+from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.logic.tools import READS
 from tests.bench import years_store
 from tests.engine.healing import Ward
@@ -10,6 +11,7 @@ from tests.support import estate
 from tests.support.assistants import Door
 
 FEW, MANY = 500, 2500
+NAMED = {FEW: "first", MANY: "second"}
 MORE = 150  # objects more for a page of what is full at last, with the nodes of its trees
 ADD = (
     years_store.add_incidents, years_store.add_entries, years_store.add_approvals, years_store.add_deliveries,
@@ -24,6 +26,9 @@ def grown(tmp_path_factory):
     ward = Ward(tmp_path_factory.mktemp("grown"))
     service = ward.service
     estate.fill(ward)
+    service.configure(AssistantSettings, open_proposals=10)
+    for name in NAMED.values():
+        service.ada.post_json("/api/automations", estate.SCRIPT | {"name": name})
     door, browser = Door(service, "ada", role="admin"), service.browser("ada")
     asked = {tool.name: (door.tool, (tool.name,), arguments(service, tool)) for tool in READS}
     asked["/first-steps"] = browser.get, ("/first-steps",), {}
@@ -32,16 +37,27 @@ def grown(tmp_path_factory):
         for add in ADD:
             service.transact(add, done, count, count, service.clock.now())
         done = count
-        for name, (ask, words, more) in asked.items():
+        dear = {name: (door.tool, (name,), given) for name, given in proposals(service, count).items()}
+        for name, (ask, words, more) in (asked | dear).items():
             answer, objects = counted(service, lambda: ask(*words, **more))  # noqa: B023
-            loaded[name].append(objects)
-            refused |= {name} if name in door_tools() and answer[1] else set()
+            loaded.setdefault(name, []).append(objects)
+            refused |= {(name, str(answer[0]))} if name != "/first-steps" and answer[1] else set()
     yield loaded, refused
     ward.close()
 
 
-def door_tools():
-    return {tool.name for tool in READS}
+PROPOSING = ("what_if", "propose_action", "propose_rule", "propose_run")
+
+
+def proposals(service, count):
+    """What is proposed is new each time."""
+    condition, reason = f"cpu_percent > {count / 100}", "It is needed."
+    rule = {"id": f"draft-{count}", "condition": condition, "action": {"type": "clear_cache"}}
+    [automation] = [row for row in service.ada.get("/api/automations").json if row["name"] == NAMED[count]]
+    restart = {"host": "box-1", "action": "restart_service", "params": {"service": "nginx"}, "condition": condition}
+    given = ({"rule": rule}, restart | {"reason": reason}, {"rule": rule, "reason": reason})
+    run = {"automation_id": automation["id"], "inputs": {}, "reason": reason}
+    return dict(zip(PROPOSING, (*given, run), strict=True))
 
 
 def arguments(service, tool):
@@ -70,7 +86,7 @@ def test_every_tool_was_answered(grown):
     assert grown[1] == set()
 
 
-@pytest.mark.parametrize("name", [*(tool.name for tool in READS), "/first-steps"])
+@pytest.mark.parametrize("name", [*(tool.name for tool in READS), *PROPOSING, "/first-steps"])
 def test_five_times_the_records_are_not_read(grown, name):
     few, many = grown[0][name]
     assert many <= few + MORE

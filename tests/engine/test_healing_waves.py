@@ -130,6 +130,19 @@ def test_of_a_hundred_hosts_the_last_is_healed_within_two_and_a_half_times_of_al
     assert last_healed() <= 2.5 * at_once
 
 
+@pytest.mark.parametrize("settle_s", [2, 5, 10])
+def test_no_time_passes_between_a_verdict_and_the_next_wave(fleet, settle_s):
+    """So four waves take four heals, and are 2.5 times as late as all at once where a heal takes as long as the hold
+    (docs/adr/111)."""
+    outage = fleet(30, rule={**DOWN, "settle_s": settle_s}).until_quiet()
+    spans = {}
+    for case in outage.here.cases:
+        spans.setdefault(case["wave"], []).append((case["began_at"], case["closed_at"]))
+    begun, ended = ([{row[n] for row in spans[wave]} for wave in sorted(spans)] for n in (0, 1))
+    assert begun[1:] == ended[:-1]
+    assert [len(moments) for moments in begun] == [1, 1, 1, 1], "and those of a wave begin together"
+
+
 def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):
     watched = {"id": "broken", "condition": "broken == 1", "action": None, "description": "it is broken"}
     outage = fleet(100, "breaks", rules=[watched]).until_quiet()

@@ -310,3 +310,24 @@ def test_what_fires_too_often_for_the_time_is_refused(fleet, monkeypatch, limit)
     with pytest.raises(Invalid) as refused:
         here.asked(HOT, days=0.2)
     assert "too often" in refused.value.fields["rule.condition"]
+
+
+@pytest.mark.parametrize("other", ['service.nginx.state == "failed"', 'event.name == "DiskFull"'])
+def test_what_hangs_on_a_reading_without_history_is_unknown_where_that_decides(fleet, other):
+    here = fleet(hosts=2)
+    hot = hot_between((600, 3600))
+    here.live(2 * HOUR, lambda n, now: hot(n, now) if n == 0 else {"cpu_percent": 20.0}, rules=False)
+    both = here.asked({**HOT, "condition": f"cpu_percent > 90 and {other}"}, days=0.08)
+    assert (both["total"], both["failures"], both["would_act"], both["over_by_itself"]) == (None,) * 4
+    names = ", ".join(both["not_kept"])
+    assert other.partition(" ")[0] in names
+    assert both["why"] == f"while the rest of the condition holds, it hangs on what has no history: {names}"
+    assert [row["firings"] for row in both["by_target"]] == [None, 0], "of the one that was never hot all is known"
+
+
+def test_what_holds_without_a_reading_that_has_no_history_is_counted(fleet):
+    here = fleet(hosts=1)
+    here.live(2 * HOUR, hot_between((600, 3600)), rules=False)
+    either = here.asked({**HOT, "condition": 'cpu_percent > 90 or service.nginx.state == "failed"'}, days=0.08)
+    assert (either["total"], either["not_kept"]) == (1, ["service.nginx.state"])
+    assert either["unknown_s"] > HOUR / 2

@@ -43,18 +43,30 @@ OF_MONITORS = (
     'not monitor.status == "up" or response_time_ms >= 900',
 )
 HOLDS, COOLDOWNS = (0, 60, 300, 1200), (300, 600, 3600)
+SHARED_HOSTS, SHARED_MONITORS = 3, 1  # where all of them are about the same few
 
 
 def rules():
-    """Each on a host or monitor of its own: what one rule has taken in of another is no part of what either would have
-    done."""
+    """Each on a host or monitor of its own."""
     return [
-        {"id": f"r{n}", "condition": _condition(n), "for": HOLDS[(n // len(CONDITIONS) + n) % 4],
-         "cooldown_s": COOLDOWNS[n % 3], "initial_level": "notify", "trust_ceiling": "notify",
-         "action": {"type": "restart_service", "params": {"service": "nginx"}},
-         "targets": {"agents": [f"box-{n}"] if n < HOSTS else [], "monitors": [f"site-{n}"] if n >= HOSTS else []}}
+        _rule(n, {"agents": [f"box-{n}"] if n < HOSTS else [], "monitors": [f"site-{n}"] if n >= HOSTS else []})
         for n in range(COUNT)
-    ]  # fmt: skip
+    ]
+
+
+def shared_rules():
+    """All on the same hosts and monitors: the case of one takes in what others find there."""
+    boxes, sites = ([f"box-{n}" for n in range(SHARED_HOSTS)],
+                    [f"site-{n + SHARED_HOSTS}" for n in range(SHARED_MONITORS)])  # fmt: skip
+    return [
+        _rule(n, {"agents": boxes if n < HOSTS else [], "monitors": sites if n >= HOSTS else []}) for n in range(COUNT)
+    ]
+
+
+def _rule(n, targets):
+    return {"id": f"r{n}", "condition": _condition(n), "for": HOLDS[(n // len(CONDITIONS) + n) % 4],
+            "cooldown_s": COOLDOWNS[n % 3], "initial_level": "notify", "trust_ceiling": "notify",
+            "action": {"type": "restart_service", "params": {"service": "nginx"}}, "targets": targets}  # fmt: skip
 
 
 def _condition(n):
@@ -64,9 +76,9 @@ def _condition(n):
 class Readings:
     """Of each host: each reading has spells of its own in which it is high, and some in which it is missing."""
 
-    def __init__(self, seed, begin, seconds):
-        self.begin = begin
-        self.read = [_read_by(rule["condition"]) for rule in rules()]
+    def __init__(self, seed, begin, seconds, hosts=HOSTS, shared=False):
+        self.begin, self.hosts = begin, hosts
+        self.read = [METRICS if shared else _read_by(rule["condition"]) for rule in rules()]
         keys = list(product(range(COUNT), METRICS))
         self.high = {key: self._spells(f"{seed} {key} high", seconds, 0.7 * HOUR) for key in keys}
         self.gone = {key: self._spells(f"{seed} {key} gone", seconds, 9 * HOUR) for key in keys}
@@ -84,7 +96,7 @@ class Readings:
         at = now - self.begin
         if _within(self.silent[n], at):
             return None
-        if n >= HOSTS:
+        if n >= self.hosts:
             down = _within(self.high[n, "cpu_percent"], at)
             slow = 950.0 if _within(self.high[n, "load1"], at) else 80.0
             return {"status": "down"} if down else {"status": "up", "response_time_ms": slow}

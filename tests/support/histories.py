@@ -170,6 +170,15 @@ class History:
                     self.known_after = self.trials
 
 
+def ranges_that_hold(alone: float, healed: float, histories: int, outages: int) -> int:
+    """Of how many histories the plain range of the lift holds the truth in the end."""
+    world, held = constant(alone, healed), 0
+    for seed in range(histories):
+        known = History(world, f"ranges {alone} {healed} {seed}").lived(outages).trust.trials.usual
+        held += known is not None and known[0] <= healed - alone <= known[1]
+    return held
+
+
 def needless_after(before: float, now: float, seed: str, most: int = 500) -> float | None:
     """After how many further cases it is noticed that a rule with 300 good cases has become needless: `before` is how
     often they recovered by themselves. None: it did not act by itself by then."""

@@ -15,6 +15,7 @@ from tests.engine.healing import Ward
 from tests.support.hosts import place
 
 DAY = 86400
+HELD_S = 6  # what is held is decided by then
 
 
 class PastFleet:
@@ -48,20 +49,19 @@ class PastFleet:
         return made
 
     def live(self, seconds, signal, *, rules=True):
-        """Time goes by; `rules`: they are looked at as it does."""
+        """Time goes by; `rules`: they are looked at as it does, and what they hold is decided when that is over."""
         for step in range(int(seconds / self.interval)):
-            self.clock.advance(self.interval)
+            self.clock.advance(self.interval - HELD_S * (rules and step > 0))
             for n, numbers in self.series.items():
                 values = signal(n, self.clock.now())
                 if values:
                     self._seen(n, numbers, values, rules)
             if rules:
                 self.ward.turn()
+                self.ward.turn(HELD_S)
             if (step + 1) * self.interval % (6 * 3600) == 0:
                 self.settle()
         self.settle()
-        if rules:
-            self.ward.turn(6)  # what was held is decided
 
     def _seen(self, n, numbers, values, rules):
         journal, at = self.node.series.journal, int(self.clock.now() * 1000)

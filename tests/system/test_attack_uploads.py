@@ -204,3 +204,23 @@ def test_of_all_addresses_the_slowest_goes_when_the_budget_is_used_up():
                 assert quick.get("/api/body", method="POST", body=b"x" * 600_000).json["length"] == 600_000
             until(lambda: any(raw.is_answered() for raw in slow), 10, what="the end of a slow one")
             assert any(not raw.is_answered() for raw in slow)
+
+
+def test_a_document_of_many_megabytes_is_taken_from_an_admin_alone(serve):
+    """Of whom may not apply it, nothing is read; how much may come is told."""
+    document = {"monitors": [{"name": "shop", "type": "http", "url": "https://shop.example.org/"}]}
+    body = json.dumps({"document": document, "dry_run": True}).encode().ljust(3 << 20)
+    with Raw(serve.port) as raw:
+        got = raw.get("/api/apply", JSON, f"Authorization: Bearer {serve.admin.token}", method="POST", body=body)
+    assert got.status == 200, got.body
+    assert [change["change"] for change in got.json["changes"]] == ["create"]
+    viewer = serve.admin.post("/api/keys", {"name": "looks", "role": "viewer"})["key"]
+    for head, status in (
+        (begin("/api/apply", len(body), JSON, f"Authorization: Bearer {viewer}"), 403),
+        (begin("/api/apply", len(body), JSON), 401),
+        (begin("/api/apply", (16 << 20) + 1, JSON, f"Authorization: Bearer {serve.admin.token}"), 413),
+    ):
+        with Raw(serve.port) as raw:
+            got = raw.send(head).answer()
+            assert got.status == status
+    assert got.json["error"] == f"The body is larger than {16 << 20} bytes."

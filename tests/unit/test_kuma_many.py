@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from opsapp.importers import kuma, kumafile
+from opsapp.importers.estate import Estate, MonitorEntry, PresentEntry
 from tests.support import kumadatabase
+from tests.support.counting import CountedCalls
 
 DAY = 86_400
 
@@ -136,3 +138,58 @@ def test_a_day_that_cannot_have_been_is_no_day(database, column, value):
 
 def days_of(database):
     return sum(len(line.entry.days) for line in kuma.read(str(database)).lines if line.kind == "history")
+
+
+@pytest.mark.parametrize("url", ["no address", "ftp://shop.example.org/", "https://", ""])
+def test_a_monitor_whose_address_is_none_is_not_taken_and_the_report_says_why(database, url):
+    """The reader took it, and only the service refused it."""
+    changed(database, "UPDATE monitor SET url = ? WHERE name = 'Shop'", url)
+    line = shop(database)
+    assert not line.taken
+    assert line.notes[0].startswith("url ")
+
+
+# -- how much work thousands are: as much for each as for a few
+
+
+def work(count, of):
+    """Calls for so many monitors."""
+    estate = Estate()
+    for number in range(count):
+        estate.take(MonitorEntry(name=f"m{number % 7}", type="http", url="https://shop.example.org/"), [])
+    names = [line.entry.name for line in estate.lines]
+    assert len(set(names)) == count
+    with CountedCalls() as counted:
+        OF[of](estate, names)
+    assert not any(line.taken for line in estate.lines[:count])
+    return counted.calls
+
+
+OF = {
+    "present": lambda estate, names: estate.leave_present(PresentEntry("monitors", name, ("url",)) for name in names),
+    "refused": lambda estate, names: estate.drop({f"document.monitors.{n}.url": "is wrong" for n in range(len(names))}),
+}
+
+
+@pytest.mark.parametrize("of", OF)
+def test_what_is_left_of_thousands_is_looked_for_once(of):
+    assert work(5000, of) < 12 * work(500, of)
+
+
+def test_a_name_that_thousands_have_is_numbered_without_looking_at_them():
+    def calls(count):
+        estate = Estate()
+        with CountedCalls() as counted:
+            for _ in range(count):
+                estate.take(MonitorEntry(name="shop", type="http", url="https://shop.example.org/"), [])
+        assert estate.lines[-1].entry.name == f"shop ({count})"
+        return counted.calls
+
+    assert calls(5000) < 12 * calls(500)
+
+
+def test_two_refusals_of_one_entry_are_both_said():
+    estate = Estate()
+    estate.take(MonitorEntry(name="shop", type="http", url="https://shop.example.org/"), [])
+    assert estate.drop({"monitors.0.url": "is wrong", "monitors.0.name": "is too long"})
+    assert estate.lines[0].notes == ("url is wrong", "name is too long")

@@ -19,9 +19,11 @@ from opsapp.healing.records import RuleRecord, RuleTargets
 from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.healing.stages.messages import ConditionOver
+from opsapp.healing.stages.planning import ENDS
 from opsapp.wire import alerts
 from opsapp.wire.alerts import AlertState
 from opsapp.wire.conditions import Condition, parse, without_event
+from opsapp.wire.readings import STALE_AFTER_INTERVALS
 
 from .inventory import Member
 from .readings import LiveReadings, Reading, Samples, bind, read
@@ -35,6 +37,7 @@ RETRY_S = 0.25  # before a watch whose time has come, and that could not fire, i
 
 
 STATUS = "event.status"
+ONLY_TOLD = ("absorbed", *ENDS.values())  # nobody acted, or was asked
 Fired = RuleEvent | ConditionOver
 
 
@@ -217,21 +220,27 @@ class Alerts:
         target = rules.target_of(member.name, condition)
         past = self.past(rule.rule_id, target)
         watch = self._first(rule.rule_id, target, past) if watch is None else watch
-        hold, cooldown = rule.hold_s, self._cooldown(rule, past)
+        hold, cooldown = rule.hold_s, self._cooldown(rule, watch, past)
         is_open = past is not None and (
             past.open or _measured_too_early(past, reading, member) or _nothing_new(past, reading, watch)
         )
         again = watch.announced
         watch, fires = alerts.look(watch, reading.verdict, now, hold=hold, cooldown=cooldown, open_case=is_open)
+        retry_s = self._retry(rule, past)
+        comes_again = not (fires or is_open) and alerts.comes_again(watch, reading.verdict, now, retry_s)
+        if comes_again:
+            watch = watch._replace(tried_at=now)
         if not watch.announced and watch.true_since is None:
             self.watching.forget(key)
         else:
-            due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
+            due = min((watch.true_since or now) + hold, _unknown_from(reading, condition, member))
+            if watch.announced:
+                due = min((watch.fired_at or now) + cooldown, alerts.tried_at(watch, now) + retry_s)
             self.watching.keep(key, watch, target, max(due, now + RETRY_S))
         if again and not watch.announced and past is not None and past.outcome != "verified":
             said = without_event(str(condition))
             return ConditionOver(rule.rule_id, said, target, now, reading.measured_at, member.is_agent)
-        if not fires:
+        if not (fires or comes_again):
             return None
         about = About(
             "alert",
@@ -244,6 +253,8 @@ class Alerts:
             member.names,
             measured_at=reading.measured_at,
         )
+        if comes_again:
+            return RuleEvent(rule.rule_id, about, now, True, watch.fired_at)
         return RuleEvent(rule.rule_id, about, now, again and _is_early(past, now, rule.cooldown_s))
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
@@ -256,16 +267,33 @@ class Alerts:
             return AlertState()
         return AlertState(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
 
-    def _cooldown(self, rule: WatchedRule, past: Past | None) -> float:
-        """How long the same onset does not fire again: for ever while paused. What was suppressed or absorbed is
-        tried again soon; a suppressed alert is an event before its cooldown ends only if nothing suppresses it now."""
+    def _cooldown(self, rule: WatchedRule, watch: AlertState, past: Past | None) -> float:
+        """How long the same onset does not fire again: for ever while paused. A suppressed alert is tried again soon,
+        and is an event before its cooldown ends only if nothing suppresses it now. What another case has taken in
+        counts from its first time, unless more came of it since than that people were told."""
         if self.paused:
             return float("inf")
         if past is not None and _resumes(past):
             return RESUMED_S
-        if past is not None and past.outcome in ("suppressed", "absorbed"):
-            return float(min(self.settings.absorption_window_s, rule.cooldown_s))
-        return rule.cooldown_s
+        cooldown = self._soon(rule) if past is not None and past.outcome == "suppressed" else float(rule.cooldown_s)
+        if watch.tried_at is None or watch.fired_at is None or past is None or past.outcome in ONLY_TOLD:
+            return cooldown
+        return cooldown + watch.tried_at - watch.fired_at
+
+    def _retry(self, rule: WatchedRule, past: Past | None) -> float:
+        """After how long an alert that another case has taken in comes again."""
+        is_taken_in = past is not None and past.outcome == "absorbed" and not _resumes(past)
+        return self._soon(rule) if is_taken_in and not self.paused else float("inf")
+
+    def _soon(self, rule: WatchedRule) -> float:
+        return float(min(self.settings.absorption_window_s, rule.cooldown_s))
+
+
+def _unknown_from(reading: Reading, condition: Condition, member: Member) -> float:
+    """When nobody knows any more whether it holds, if nothing arrives: `for` begins anew then."""
+    if reading.measured_at is None or condition.only_told:
+        return float("inf")
+    return reading.measured_at + STALE_AFTER_INTERVALS * member.interval + RETRY_S
 
 
 def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
@@ -285,7 +313,8 @@ def _nothing_new(past: Past, reading: Reading, watch: AlertState) -> bool:
 
 
 def _is_early(past: Past | None, now: float, cooldown: float) -> bool:
-    return past is not None and now - past.opened_at < cooldown and not _resumes(past)
+    is_held = past is not None and past.outcome == "suppressed"
+    return past is not None and is_held and now - past.opened_at < cooldown and not _resumes(past)
 
 
 def _resumes(past: Past) -> bool:

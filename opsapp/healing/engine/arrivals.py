@@ -48,7 +48,8 @@ def _receive_event(context: PipelineContext, event: RuleEvent) -> None:
     known = context.book.cases[received.case_id].record.events if received.kind == "absorb" else ()
     # Once a case; and a guess is no evidence that the rule sees well.
     if event.about.source not in PREDICTIVE_SOURCES and event.rule_id not in known:
-        evidence.count_trigger(context, event.rule_id, event.at, received.root)
+        began = event.at if event.first_at is None else event.first_at
+        evidence.count_trigger(context, event.rule_id, began, received.root)
     if received.root is not None:
         trials.held_back(context, event.rule_id, event.about.target, received.root)
     if received.kind == "open":

@@ -206,11 +206,13 @@ class Rehearsal:
         self.past: Past | None = None
         self._live_names = {reading.name: reading.live for reading in kept}
         self._case: CaseRecord | None = None
+        self._opened_by: Firing | None = None
         self._case_due = NEVER  # when something becomes of the open case, whatever is read
         self._acts = ""
         self._samples: dict[str, tuple[Any, float]] = {}
         self._known: dict[Any, bool | None] = {}  # the verdict by the value, or by all values
         self._verdict: bool | None = None
+        self.was_open = False  # what was reported did not always decide
         self._polls = False  # time alone brings nothing: the next report may
         self._at = float("-inf")
 
@@ -229,6 +231,7 @@ class Rehearsal:
         for name, value in report.values.items():
             self._samples[name] = (value, report.at)
         verdict = self._verdict_of(report)
+        self.was_open = self.was_open or verdict is None
         self._note(report.at, verdict)
         if verdict is not self._verdict or self._polls:
             self._look(report.at, verdict)
@@ -273,13 +276,17 @@ class Rehearsal:
         """The same values have the same verdict, where one report brings all that is kept."""
         condition, values = self.rule.condition, tuple(report.values.values())
         if len(values) < len(self._live_names):
-            return condition.evaluate(fresh(self._samples, report.at, self.interval))
+            return self._said(condition.evaluate(fresh(self._samples, report.at, self.interval)))
         key = values[0] if len(values) == 1 else values
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            self._known[key] = condition.evaluate(report.values)
+            self._known[key] = self._said(condition.evaluate(report.values))
         return self._known[key]
+
+    def _said(self, verdict: bool | None) -> bool | None:
+        """Without the events from elsewhere nobody can tell more than that it is false."""
+        return None if verdict and self.rule.condition.reads_events else verdict
 
     def _read(self, at: float) -> Reading:
         return read(self._samples, self.rule.condition, at, self.interval)
@@ -311,12 +318,9 @@ class Rehearsal:
         received = seen.received
         if event.early and (received.outcome == "suppressed" or received.root is not None):
             return
-        [watch] = self.alerts.watching.watches.values()  # of one rule on one target
-        again = any(firing.over_at is None for firing in self.firings[-1:])
-        firing = Firing(event, watch.true_since or event.at, again, self._resolution_s)
-        self.firings.append(firing)
+        firing = self._firing_of(event)
         if received.kind == "open":
-            self._case, self._case_due = seen.case, received.due
+            self._case, self._case_due, self._opened_by = seen.case, received.due, firing
             self.past = Past(event.at, "", "", True)
             return
         firing.would = seen.on_arrival
@@ -324,6 +328,15 @@ class Rehearsal:
             self.past = Past(event.at, received.outcome or "", received.reason, False)
         elif self._case is not None and self._case.state == ClosedCase.state:
             self.past = Past(event.at, "absorbed", received.reason, False)
+
+    def _firing_of(self, event: RuleEvent) -> Firing:
+        """What another case had taken in, and comes again, is the same firing."""
+        if event.first_at is not None and self.firings:
+            return self.firings[-1]
+        [watch] = self.alerts.watching.watches.values()  # of one rule on one target
+        again = any(firing.over_at is None for firing in self.firings[-1:])
+        self.firings.append(Firing(event, watch.true_since or event.at, again, self._resolution_s))
+        return self.firings[-1]
 
     def _case_goes_on(self, at: float) -> None:
         """Its hold is over, or the time that what is done about it may take."""
@@ -334,7 +347,8 @@ class Rehearsal:
             self._close("failed" if self._acts == "execute" else "expired", "", at)
             return
         world = self.worlds.at(at, self.levels.policy, lambda _: self._read(at))
-        firing = next(firing for firing in reversed(self.firings) if firing.at == case.opened_at)
+        firing = self._opened_by
+        assert firing is not None
         held = RehearsedEvent(firing.event, case, Scene(world, world))
         correlated, firing.would = held.correlated, held.after_hold
         if correlated.kind in ("wait", "hold"):

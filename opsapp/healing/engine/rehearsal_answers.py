@@ -35,6 +35,7 @@ LISTED = 500  # firings, the newest
 SPANS = 200  # of one target and kind, the longest
 DAY = 86400.0
 NOTHING_KEPT = "nothing that the condition names is kept as history"
+NOT_KEPT = "while the rest of the condition holds, it hangs on what has no history: {names}"
 HOST_REASONS = ("no_host", "ambiguous_host", "external")
 
 
@@ -44,12 +45,13 @@ class AskedTime(NamedTuple):
 
 
 class PastOfTarget(NamedTuple):
-    """Without changes its condition was never known."""
+    """Without changes its condition was never known. `was_open`: what was reported did not always decide it."""
 
     target: str
     member: Member
     firings: Sequence[Firing] = ()
     changes: Sequence[VerdictChange] = ()
+    was_open: bool = False
 
     def known_s(self, since: float, until: float) -> float:
         ends = [*(change.at for change in self.changes[1:]), until]
@@ -116,7 +118,8 @@ class Judged(NamedTuple):
 def answer(rule: RehearsedRule) -> Rehearsed:
     judged = _judged(rule)
     acts = [row for row in judged if row.would_act]
-    is_known = any(place.known_s(*rule.span) for place in rule.seen)
+    hangs = _hangs_on(rule) if not judged else ""  # none is known, and some may have been
+    is_known = not hangs and any(place.known_s(*rule.span) for place in rule.seen)
     saved = savings([_duration(row, rule.span) for row in acts], rule.policy.known) if is_known else None
     unknown_s = [_unknown_s(place, rule.span) for place in rule.seen]
     raw_since = raw_from(rule.policy.retention, int(rule.now * 1000)) / 1000
@@ -129,17 +132,23 @@ def answer(rule: RehearsedRule) -> Rehearsed:
         total=len(judged) if is_known else None,
         failures=sum(not row.firing.again for row in judged) if is_known else None,
         left_out=max(0, len(judged) - LISTED),
-        by_target=tuple(_of_target(place, rule.span) for place in rule.seen),
+        by_target=tuple(_of_target(place, rule) for place in rule.seen),
         over_by_itself=sum(row.over_by_itself is True for row in judged) if is_known else None,
         would_act=len(acts) if is_known else None,
         stopped_by=tuple(StopCount(*stop) for stop in stopped.most_common()),
         window_s=rule.policy.window_s,
         expected_saved_minutes=saved and saved.minutes,
-        why=NOTHING_KEPT if saved is None else saved.why,
+        why=(hangs or NOTHING_KEPT) if saved is None else saved.why,
         learned_from=rule.policy.known.rules,
         unknown_s=round(sum(unknown_s)),
         not_kept=rule.policy.not_kept,
     )
+
+
+def _hangs_on(rule: RehearsedRule) -> str:
+    """Why nobody knows whether it has fired, where readings without a history have decided that."""
+    names = rule.policy.not_kept
+    return NOT_KEPT.format(names=", ".join(names)) if names and any(place.was_open for place in rule.seen) else ""
 
 
 # -- what would have stopped it ----------------------------------------------------------------------------------------
@@ -270,12 +279,13 @@ def _unknown_s(place: PastOfTarget, span: AskedTime) -> float:
     return span.until - span.since - place.known_s(*span)
 
 
-def _of_target(place: PastOfTarget, span: AskedTime) -> RehearsedTarget:
-    unknown_s, changes = _unknown_s(place, span), place.changes
+def _of_target(place: PastOfTarget, rule: RehearsedRule) -> RehearsedTarget:
+    unknown_s, changes, span = _unknown_s(place, rule.span), place.changes, rule.span
+    may_have_fired = not place.firings and place.was_open and bool(rule.policy.not_kept)
     return RehearsedTarget(
         place.target,
         place.member.subject,
-        len(place.firings) if unknown_s < span.until - span.since else None,
+        len(place.firings) if unknown_s < span.until - span.since and not may_have_fired else None,
         round(unknown_s),
         _spans(changes, span, True),
         _spans([VerdictChange(span.since, None), *changes], span, None),

@@ -160,7 +160,7 @@ def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime)
             FailedSpan(place.target, firing.at, span.until if firing.over_at is None else firing.over_at)
             for firing in fired
         )
-    return PastOfTarget(place.target, place.member, firings, rehearsal.changes)
+    return PastOfTarget(place.target, place.member, firings, rehearsal.changes, rehearsal.was_open)
 
 
 def _lived(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime) -> Rehearsal:

@@ -178,8 +178,9 @@ def _fired(entry: LedgerRecord, settings: HealingSettings) -> onsets.Fired:
     outcome, at = entry.outcome, float(entry.created_at)
     came = at if outcome in AT_ONCE else at - settings.hold_s
     until = float("inf") if outcome == "verified" else float(entry.finished_at or at)
-    most = settings.absorption_window_s if outcome == "suppressed" else float("inf")
-    return onsets.Fired(came, until, outcome in ("verified", "withdrawn"), most)
+    soon = {"suppressed": settings.absorption_window_s, "absorbed": settings.absorption_window_s - settings.hold_s}
+    most, is_over = soon.get(outcome or "", float("inf")), outcome in ("verified", "withdrawn")
+    return onsets.Fired(came, until, is_over, most, outcome == "absorbed")
 
 
 def _failing(entries: list[LedgerRecord], first: int, until: float) -> set[str]:

@@ -151,15 +151,30 @@ class Trials(NamedTuple):
 
     @property
     def usual(self) -> tuple[float, float] | None:
-        """A plain range; eight of ten hold the truth. One good and one bad trial are added to each arm (Agresti and
-        Caffo): few trials would look too sure."""
+        """A plain range; eight of ten hold the truth. It is made of both arms' own ranges (Wilson's), as Newcombe does.
+        These are wider towards the middle, so rates near 0 and 1 look neither too sure nor too vague."""
         waves = [seen for seen in self.bets.last if isinstance(seen, Shares)]
         coins = [seen for seen in self.bets.last if isinstance(seen, int)]
         treated = [seen & 1 for seen in coins if seen & 2] + [wave.treated for wave in waves]
         alone = [seen & 1 for seen in coins if not seen & 2] + [wave.alone for wave in waves]
         if not treated or not alone:
             return None
-        rates = [((sum(arm) + 1) / (len(arm) + 2), len(arm) + 2) for arm in (treated, alone)]
-        middle = rates[0][0] - rates[1][0]
-        spread = USUAL * math.sqrt(sum(rate * (1 - rate) / n for rate, n in rates))
-        return max(-1.0, middle - spread), min(1.0, middle + spread)
+        healed, by_itself = _usual_rate(treated), _usual_rate(alone)
+        middle = healed.seen - by_itself.seen
+        below = math.hypot(healed.seen - healed.low, by_itself.high - by_itself.seen)
+        above = math.hypot(healed.high - healed.seen, by_itself.seen - by_itself.low)
+        return max(-1.0, middle - below), min(1.0, middle + above)
+
+
+class RateRange(NamedTuple):
+    low: float
+    seen: float
+    high: float
+
+
+def _usual_rate(arm: list[float]) -> RateRange:
+    """The rate of an arm, with its usual range."""
+    n, seen, square = len(arm), sum(arm) / len(arm), USUAL * USUAL
+    middle = (seen + square / (2 * n)) / (1 + square / n)
+    spread = USUAL * math.sqrt(seen * (1 - seen) / n + square / (4 * n * n)) / (1 + square / n)
+    return RateRange(middle - spread, seen, middle + spread)

@@ -25,6 +25,7 @@ class Fired(NamedTuple):
     until: float  # the condition held until then at least
     over: bool = False  # the condition was known false before the next alert
     cooldown_most: float = float("inf")  # what was suppressed is tried again sooner
+    taken_in: bool = False  # by another case: within `cooldown_most` it comes again, as the same alert
 
 
 def still_fire(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[bool]:
@@ -38,18 +39,31 @@ def still_fire(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[b
 
 def _onsets(alerts: Sequence[Fired], before: Timing) -> list[list[int]]:
     onsets: list[list[int]] = []
+    since = 0.0  # the cooldown of the last alert counts from then
     for at, alert in enumerate(alerts):
-        if onsets and _same_onset(alerts[at - 1], alert, before):
+        if onsets and _same_onset(alerts[at - 1], since, alert, before):
             onsets[-1].append(at)
+            since = since if _comes_again(alerts[at - 1], since, alert, before) else alert.at
         else:
             onsets.append([at])
+            since = alert.at
     return onsets
 
 
-def _same_onset(last: Fired, alert: Fired, before: Timing) -> bool:
+def _same_onset(last: Fired, since: float, alert: Fired, before: Timing) -> bool:
     """Whether the alert is of the last one's onset: before the cooldown is over only a new onset fires."""
     rest = min(before.cooldown, last.cooldown_most)
-    return not last.over and rest - EARLY_S <= alert.at - last.at <= rest + SLACK_S
+    is_first = since == last.at and not last.taken_in
+    whole = not is_first and _within(alert.at - since, before.cooldown)
+    return not last.over and (whole or _within(alert.at - last.at, rest))
+
+
+def _within(passed: float, rest: float) -> bool:
+    return rest - EARLY_S <= passed <= rest + SLACK_S
+
+
+def _comes_again(last: Fired, since: float, alert: Fired, timing: Timing) -> bool:
+    return last.taken_in and alert.at - since < timing.cooldown - EARLY_S
 
 
 def _of_onset(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[int]:
@@ -60,7 +74,8 @@ def _of_onset(alerts: Sequence[Fired], before: Timing, after: Timing) -> list[in
     first = next((at for at, alert in enumerate(alerts) if alert.at >= due), len(alerts) - 1)
     fired, last = [first], max(due, alerts[first].at)
     for at in range(first + 1, len(alerts)):
-        if alerts[at].at - last >= min(after.cooldown, alerts[at - 1].cooldown_most) - EARLY_S:
+        rest = min(after.cooldown, alerts[at - 1].cooldown_most) if fired[-1] == at - 1 else after.cooldown
+        if alerts[at].at - last >= rest - EARLY_S:
             fired.append(at)
-            last = alerts[at].at
+            last = last if _comes_again(alerts[at - 1], last, alerts[at], after) else alerts[at].at
     return fired

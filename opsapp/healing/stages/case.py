@@ -56,21 +56,25 @@ class About(NamedTuple):
 
 
 class RuleEvent(NamedTuple):
-    """`early`: before its cooldown has passed."""
+    """`early`: before its cooldown has passed. `first_at`: when it came first, if it comes again because another case
+    had taken it in."""
 
     rule_id: str
     about: About
     at: float
     early: bool = False
+    first_at: float | None = None
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> RuleEvent:
-        return cls(values["rule_id"], About.read(values), values["at"], bool(values.get("early")))
+        early, first_at = bool(values.get("early")), values.get("first_at")
+        return cls(values["rule_id"], About.read(values), values["at"], early, first_at)
 
     def stored(self) -> Mapping[str, object]:
         """The event as the inbox holds it."""
         said = {name: value for name, value in self.about._asdict().items() if value is not None}
-        return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **said}
+        again = {} if self.first_at is None else {"first_at": self.first_at}
+        return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **again, **said}
 
 
 class Heal(NamedTuple):

@@ -21,6 +21,8 @@ def fire(recorded, before=(0, 300), after=(0, 300)):
 def test_the_same_timing_changes_nothing(times, hold, cooldown):
     recorded = alerts(*sorted(times))
     assert fire(recorded, (hold, cooldown), (hold, cooldown)) == [True] * len(times)
+    taken_in = [row._replace(taken_in=True, cooldown_most=55) if row.at % 3 else row for row in recorded]
+    assert fire(taken_in, (hold, cooldown), (hold, cooldown)) == [True] * len(times)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,18 @@ def test_what_was_suppressed_rests_for_a_shorter_time():
     recorded = alerts(0, 60, 120, cooldown_most=60)
     assert fire(recorded, after=(0, 600)) == [True] * 3
     assert fire(recorded, after=(0, 30)) == [True] * 3
+
+
+def test_what_another_case_took_in_comes_again_as_the_same_alert():
+    """Its cooldown counts from its first time, so the alerts at 600 and 1200 are of the same onset."""
+    recorded = [
+        row
+        for at in (0, 600, 1200)
+        for row in (Fired(at + 5, at + 5, cooldown_most=55, taken_in=True), Fired(at + 60, at + 60))
+    ]
+    assert fire(recorded, (0, 600), (0, 600)) == [True] * 6
+    assert fire(recorded, (0, 600), (0, 1200)) == [True, True, False, False, True, True]
+    assert fire(recorded, (0, 600), (0, 10_000)) == [True, True, False, False, False, False]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.support.histories import (
     false_alarm,
     keeps_level,
     needless_after,
+    ranges_that_hold,
 )
 
 FALSE = 1 / 25  # so often at most is a rule that helps nothing ever believed to help
@@ -57,6 +58,20 @@ def test_what_helps_is_known_soon_and_acts_by_itself(name, goal):
     lived = [History(USEFUL[name], f"{name} {seed}").lived(200) for seed in range(60)]
     assert median(history.known_after or math.inf for history in lived) <= goal
     assert sum(history.acted_alone for history in lived) >= 50
+
+
+@pytest.mark.nightly("thousands of histories")
+@pytest.mark.parametrize(("alone", "healed"), [(0.9, 0.9), (0.9, 0.97), (0.3, 0.9)])
+def test_of_ten_ranges_that_people_read_eight_hold_the_truth(alone, healed):
+    assert 0.75 <= ranges_that_hold(alone, healed, histories=2000, outages=200) / 2000 <= 0.90
+
+
+@pytest.mark.nightly("thousands of histories")
+@pytest.mark.parametrize("name", ["90 % whatever is done", "known late"])
+def test_what_helps_nothing_hardly_ever_comes_to_act_by_itself(name):
+    """At most 3 % of 2,000; 4 % are promised."""
+    lived = [History(USELESS[name], f"bench {name} {seed}").lived(200) for seed in range(2000)]
+    assert sum(history.acted_alone for history in lived) <= 0.03 * 2000
 
 
 # -- what has become needless -----------------------------------------------------------------------------------------
