@@ -27,7 +27,7 @@ def includeme(config):
     config.add_kind(
         "status_pages", "opsapp.statuspages.engine.ownpagescode", schema=OwnPageAsCode, key="slug", names=True
     )
-    config.add_deletable(Deletable("status page", "admin", "/statuspage/own/{}", ownpages.put_back))
+    config.add_deletable(Deletable("status page", "admin", "/statuspage/own/{}", ownpages.put_back, ownpages.let_go))
     config.add_sealed(reseal)
     config.add_engine("opsapp.statuspages.engine.workers.start")
     config.add_body_limit("POST", "/api/status/subscriptions", SMALL)

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib.addresses import HIDDEN
+from opsapp.lib.pagenames import MAIN
 from opsapp.lib.visible import name_kind
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
@@ -150,10 +151,15 @@ class OwnPageRecord(PageLooks):
         FormField("Its own domain", hint="Where visitors see it, like https://status.example.org", clears=True),
     ] = None
     groups: Annotated[tuple[ShownGroup, ...], MOST_GROUPS, FormField("Groups", "rows")] = ()
+    subscribe_by: Annotated[
+        tuple[Kind, ...], Most(2, unique=True), FormField("Visitors may subscribe by", "picks")
+    ] = ()
     protected: Annotated[bool, FormField("Only for who says its password", "flag", unsaid="no")] = False
 
     id: Told[str] = ""
     has_password: Told[bool] = False
+    offered: Told[tuple[Kind, ...]] = ()
+    lacking: Told[tuple[str, ...]] = ()
 
     @staticmethod
     def across(sound: dict[str, Any]) -> dict[str, str]:
@@ -181,11 +187,14 @@ class OwnPageAsCode(OwnPageRecord):
 
 @dataclass(frozen=True)
 class SubscriptionRecord:
+    """`page`: the path of a page of its own, or `public`, the page of all."""
+
     sample: ClassVar[dict[str, str]] = {"kind": "mail", "address": "you@example.org"}
 
     kind: Kind
     address: Annotated[str, Text(3, 500), InAnswers(Text())]
     groups: Annotated[tuple[Id, ...], Most(200, unique=True)] = ()
+    page: Annotated[str, Text(1, 50), InAnswers(Text())] = MAIN
 
     id: Told[str] = ""
     state: Told[Literal["pending", "confirmed"]] = "pending"

@@ -90,9 +90,11 @@ class ToldNotice(NamedTuple):
 
 
 class Subscriber(Persistent):
-    """Somebody who asked to be told. `confirmed_at` None: nobody has confirmed it yet."""
+    """Somebody who asked to be told of a page (its id). `confirmed_at` None: nobody has confirmed it yet."""
 
-    def __init__(self, kind: str, sealed: str, mark: str, groups: tuple[str, ...], now: float):
+    page = MAIN
+
+    def __init__(self, kind: str, sealed: str, mark: str, groups: tuple[str, ...], now: float, page: str = MAIN):
         self.kind = kind
         self.sealed = sealed
         self.mark = mark
@@ -100,9 +102,19 @@ class Subscriber(Persistent):
         self.asked_at = now
         self.confirmed_at: float | None = None
         self.failures = 0  # messages given up, since the last that arrived
+        if page != MAIN:
+            self.page = page
 
     def address(self, root: Root) -> str:
         return seal_of(root).open(self.sealed, SUBSCRIBER)
+
+
+class ListedSubscriber(NamedTuple):
+    """What the list of subscribers says of one. Older versions knew one page."""
+
+    kind: str
+    groups: tuple[str, ...]
+    page: str = MAIN
 
 
 class Announcement(Persistent):
@@ -146,7 +158,8 @@ class StatusPageStore(Persistent):
     id -> the last subscriber id whose row is written."""
 
     notices: OOBTree | None = None  # id -> title of those told to be open; stores of an older version have none
-    pages: OOBTree | None = None  # slug -> settings of a page of its own; None: there never was one
+    pages: OOBTree | None = None  # slug -> OwnPage; None: there never was one
+    ended: OOTreeSet | None = None  # ids of pages that are gone, whose subscribers are not forgotten yet
     own_calendar: OOBTree | None = None  # uid -> a row, of what such pages show; None: there never was one
 
     def __init__(self) -> None:
@@ -197,6 +210,12 @@ class StatusPageStore(Persistent):
         page: OwnPage = self.pages.pop(slug)
         return page
 
+    def end_page(self, page: str) -> None:
+        """It never comes back: its subscribers are forgotten."""
+        if self.ended is None:
+            self.ended = OOTreeSet()
+        self.ended.insert(page)
+
     def mail_address(self, root: Root) -> str | None:
         return self.mail_server and seal_of(root).open(self.mail_server, MAIL_SERVER)
 
@@ -244,7 +263,7 @@ class StatusPageStore(Persistent):
         subscriber = self.subscribers[subscriber_id]
         self.pending.remove((subscriber.asked_at, subscriber_id))
         subscriber.confirmed_at = now
-        self.confirmed[subscriber_id] = (subscriber.kind, subscriber.groups)
+        self.confirmed[subscriber_id] = tuple(ListedSubscriber(subscriber.kind, subscriber.groups, subscriber.page))
 
     def drop(self, subscriber_id: str) -> None:
         """Gone with its address; rows that name it say nothing any more."""
@@ -272,9 +291,10 @@ def store_of(root: Root) -> StatusPageStore:
     return root.system[PLACE]
 
 
-def mark_of(root: Root, kind: str, address: str) -> str:
-    """By what an address is known: without the store's key it says nothing."""
-    return _hmac(root, json.dumps(["address", kind, normalised(kind, address)]))
+def mark_of(root: Root, kind: str, address: str, page: str = MAIN) -> str:
+    """By what an address is known to a page: without the store's key it says nothing."""
+    of = [] if page == MAIN else [page]
+    return _hmac(root, json.dumps(["address", kind, normalised(kind, address), *of]))
 
 
 def token_of(root: Root, purpose: str, subscriber_id: str, subscriber: Subscriber) -> str:

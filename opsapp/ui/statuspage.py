@@ -122,8 +122,9 @@ def monitor_page(about: PublicPage, monitor: StatusComponent, place: PagePlace =
     )
 
 
-def note(about: PublicPage, kind: str, title: str, words: str, button: str = "") -> str:
-    return _rendered("status_note.jinja2", about, kind=kind, title=title, words=words, button=button, again=False)
+def note(about: PublicPage, kind: str, title: str, words: str, button: str = "", place: PagePlace = LIVE) -> str:
+    said = {"kind": kind, "title": title, "words": words, "button": button}
+    return _rendered("status_note.jinja2", about, place, **said, again=False)
 
 
 def locked(slug: str, next_place: str, wrong: str) -> str:
@@ -133,7 +134,7 @@ def locked(slug: str, next_place: str, wrong: str) -> str:
     )
 
 
-def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
+def asked_again(about: PublicPage, given: dict[str, str], wrong: str, place: PagePlace = LIVE) -> str:
     kind, title, words = "warn", "That did not work", wrong
     if not wrong:
         kind, title = "off", "Subscriptions"
@@ -141,6 +142,7 @@ def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
     return _rendered(
         "status_note.jinja2",
         about,
+        place,
         kind=kind,
         title=title,
         words=words,

@@ -40,6 +40,14 @@ class Endpoint:
         return (f"{place}/{self.name}" if self.name else place) + (self.options.get("rest") or "") or "/"
 
     @property
+    def tag(self) -> str:
+        return [*self.path.split("/"), "", ""][2] or "service"
+
+    @property
+    def operation_id(self) -> str:
+        return f"{self.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', self.path.lower()).strip('_')}"
+
+    @property
     def role(self) -> str:
         return ROLES.get(self.permission, str(self.permission))
 
@@ -109,9 +117,9 @@ def _operation(endpoint: Endpoint, components: Components) -> dict[str, object]:
     description = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
     text = " ".join(description.partition("\n\n")[0].split())
     operation: dict[str, object] = {
-        "operationId": f"{endpoint.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', endpoint.path.lower()).strip('_')}",
+        "operationId": endpoint.operation_id,
         "summary": text,
-        "tags": [[*endpoint.path.split("/"), "", ""][2] or "service"],
+        "tags": [endpoint.tag],
         "x-role": endpoint.role,
         "parameters": _parameters(endpoint, components),
         "responses": _responses(endpoint, components),

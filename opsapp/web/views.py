@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pyramid.renderers import render
 from pyramid.request import Request
 from pyramid.response import Response
 
+from opsapp.lib.problems import NotFound
 from opsapp.runtime import ascode as declared
 from opsapp.runtime import storepack
 from opsapp.runtime.ascodeapply import ApplyingActor
 from opsapp.tree.root import Api, Root
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import made
 from opsapp.wire.version import VERSION
 
-from . import api, ascode, eventstream, metrics, openapi
+from . import api, ascode, docspages, eventstream, metrics, openapi
 from .answers import Deferred, Stream
 from .facets import StatusFacet, StoreFacet
 from .fields import Body, Query, text, whole
@@ -22,12 +26,17 @@ from .jsontext import dumps
 from .records import Applied, Packed, PublicStatus, StoreState
 from .sse import CONTENT_TYPE, last_event_id
 
-DOCUMENT_TEXT, DOCS = "opsapp.openapi.text", "opsapp.docs"  # the API document and its page, as texts in the registry
+DOCUMENT_TEXT, DOCS = "opsapp.openapi.text", "opsapp.docs"  # the API document and its pages, as texts in the registry
 
 
 class StreamQuery(Query):
     pulse = whole(1, 60, default=None)
     last_event_id = text(0, 1000, default=None)
+
+
+@dataclass(frozen=True)
+class DocsQuery:
+    part: Annotated[str | None, Text(1, 64)] = None
 
 
 class PackRequest(Body):
@@ -51,14 +60,19 @@ def openapi_document(context: Api, request: Request) -> Response:
     return Response(registry[DOCUMENT_TEXT], content_type="application/json", charset="utf-8")
 
 
-@api.get(Api, "docs", role="public", returns="text/html")
+@api.get(Api, "docs", role="public", query=DocsQuery, returns="text/html", errors=(404,))
 def docs(context: Api, request: Request) -> Response:
-    """The API document for people."""
-    registry = request.registry
+    """The API document for people: all operations and schemas by name, or one part of it."""
+    registry, part = request.registry, made(DocsQuery, request.valid_query).part
     if DOCS not in registry:
-        values = {"document": openapi.document(registry)}
-        registry[DOCS] = render("opsapp.web:templates/docs.jinja2", values, request)
-    return Response(registry[DOCS])
+        registry[DOCS] = docspages.pages_of(openapi.document(registry), openapi.endpoints(registry)), {}
+    pages, texts = registry[DOCS]
+    if part not in (None, docspages.ERRORS, *pages.parts):
+        raise NotFound("The API has no such part.")
+    if part not in texts:
+        values = {"pages": pages, "document": pages.document, "part": pages.parts.get(part), "name": part}
+        texts[part] = render("opsapp.web:templates/docs.jinja2", values, request)
+    return Response(texts[part])
 
 
 @api.get(Api, "stream", query=StreamQuery, returns=CONTENT_TYPE, teams="filtered")

@@ -83,7 +83,7 @@ def test_what_is_of_other_monitors_is_not_found_below_a_page(service, shop, page
             service.anonymous.get(f"/status/acme/{path}", status=404)
     service.anonymous.get("/status/nobody", status=404)
     service.anonymous.get("/status/acme/acme", status=404)
-    service.anonymous.get("/status/acme/subscribe", status=404)
+    assert "offers none" in service.anonymous.get("/status/acme/subscribe").text
 
 
 def test_the_page_of_all_does_not_show_what_only_another_page_does(service, shop, page):

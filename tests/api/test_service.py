@@ -1,5 +1,6 @@
 """What belongs to no feature: the API document, metrics, idempotency, the store's size, the event stream."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -51,7 +52,26 @@ def test_docs_are_a_page_with_security_headers(service):
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "unsafe-inline" not in page.headers["Content-Security-Policy"]
     assert "/api/login" in page.text
-    assert '<details id="Monitor">' in page.text
+
+
+def test_the_document_for_people_has_an_overview_and_a_page_for_each_part(service):
+    """However many operations there are, none of its pages is heavy. What people have linked to leads on."""
+    overview = service.anonymous.get("/api/docs").html
+    document = openapi.document(service.app.registry)
+    places = [link["href"] for link in overview.select("nav a")]
+    pages = {place: service.anonymous.get(place) for place in places}
+    for place, page in {"/api/docs": service.anonymous.get("/api/docs"), **pages}.items():
+        assert len(page.html.find_all()) <= 2500, place
+        assert len(gzip.compress(page.body)) <= 40_000, place
+    ids = {place: {tag["id"] for tag in page.html.select("[id]")} for place, page in pages.items()}
+    for link in overview.select("main ul a, main a[id]"):
+        place, _, name = link["href"].partition("#")
+        assert name in ids[place], link["href"]
+    assert {link["id"] for link in overview.select("main a[id]")} == set(document["components"]["schemas"])
+    operations = {each["operationId"] for methods in document["paths"].values() for each in methods.values()}
+    assert operations <= set().union(*ids.values())
+    assert "not_found" in pages["/api/docs?part=errors"].text
+    service.anonymous.get("/api/docs?part=nothing", status=404)
 
 
 def test_metrics_need_a_viewer_or_the_scrape_token(service):

@@ -160,15 +160,17 @@ def item(**more):
 
 
 def test_letters_say_what_happened_in_one_line_and_whole():
-    words = letters.news("Lindenhof", [item()], "https://s.example", "UTC")
+    words = letters.news("Lindenhof", [item()], "https://s.example/status", "UTC")
     assert words.subject == "[Lindenhof] Shop is down"
     assert words.text.endswith("https://s.example/status/incidents/i1")
     update = item(what=letters.UPDATE, stage="identified", message="A disk is full.")
-    assert "A disk is full." in letters.news("L", [update], "https://s.example", "UTC").text
-    many = letters.news("L", [item(name=f"P{n}") for n in range(25)], "https://s.example", "UTC")
+    assert "A disk is full." in letters.news("L", [update], "https://s.example/status", "UTC").text
+    many = letters.news("L", [item(name=f"P{n}") for n in range(25)], "https://s.example/status", "UTC")
     assert many.subject == "[L] P0 is down and 24 more"
     assert "And 5 more" in many.text
-    planned = letters.news("L", [item(what=letters.PLANNED, start=NOW, end=NOW + 60)], "https://s.example", "UTC")
+    planned = letters.news(
+        "L", [item(what=letters.PLANNED, start=NOW, end=NOW + 60)], "https://s.example/status", "UTC"
+    )
     assert planned.subject == "[L] Maintenance: Shop is planned"
     assert "24 hours" in letters.confirmation("L", "https://s.example/x").text
     assert "already" in letters.known_already("L").subject

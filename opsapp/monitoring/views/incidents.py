@@ -37,12 +37,11 @@ COLUMNS.insert(COLUMNS.index("updates"), COLUMNS.pop())  # the root cause, befor
 def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]:
     """Newest first. `q`, `owner`, `severity`, `kind` and `tag` choose among the newest 2,000; incidents of monitors
     have no severity, and the tags that the monitor had when they began. Who is in a team gets those of monitors that it
-    sees, of the newest 2,000 too, without root causes.
-
-    Pages that go on `before` an incident stay as they are while new ones come: `X-Next` names it for the next page, and
-    `offset` has no meaning. A filter then looks into 2,000 incidents for each page, and `X-Total-Count` is how many of
-    them it chose. With `together`, `limit` counts lines: incidents that are alike and began together are one line, and
-    a page does not end inside of one where that can be avoided. It has about 1,000 incidents at most."""
+    sees, of the newest 2,000 too, without root causes. Pages that go on `before` an incident stay as they are while new
+    ones come: `X-Next` names it for the next page, and `offset` has no meaning. A filter then looks into 2,000
+    incidents for each page, and `X-Total-Count` is how many of them it chose. With `together`, `limit` counts lines:
+    incidents that are alike and began together are one line, and a page does not end inside of one where that can be
+    avoided. It has about 1,000 incidents at most."""
     query, now = made(IncidentQuery, request.valid_query), request.node.clock.now()
     if query.before is not None or query.together:
         return _page_before(context, query, request, now)

@@ -9,7 +9,7 @@ from itertools import islice
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import new_id
-from opsapp.lib.pagenames import MAIN
+from opsapp.lib.pagenames import MAIN, OWN
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import PUBLIC_TAG, open_notices, published
@@ -20,13 +20,13 @@ from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic import letters
-from opsapp.statuspages.logic.audience import Audience
 from opsapp.statuspages.logic.calendar import PlannedTime, compared
 from opsapp.statuspages.logic.letters import NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
-from opsapp.statuspages.resources import Announcement, StatusPageStore, ToldNotice, store_of
+from opsapp.statuspages.resources import Announcement, ListedSubscriber, StatusPageStore, ToldNotice, store_of
 from opsapp.tree.root import Root
 
+from .audiences import shown_on_own, subscribed_pages
 from .settings import LEASE, NEWS
 
 ROWS_AT_ONCE = 2_000
@@ -57,7 +57,7 @@ def _of_monitor(root: Root, incident: Incident, what: str, now: int) -> NewsItem
 
 def _pages_of(root: Root, monitor_id: str, tags: Collection[str]) -> tuple[str, ...]:
     """What stands for the pages on which the monitor is."""
-    return (MAIN,) if PUBLIC_TAG in tags else ()
+    return ((MAIN,) if PUBLIC_TAG in tags else ()) + ((OWN,) if shown_on_own(root, monitor_id) else ())
 
 
 def _by_hand(incident: Incident, what: str, now: int) -> NewsItem | None:
@@ -80,7 +80,7 @@ def look_at_windows(node: Node) -> bool:
     """What is planned goes into the calendar; what is new or other in it is told."""
     if node.transact(_differing)[0]:
         node.transact(_note_windows)
-    if node.transact(_differing_own):
+    if node.transact(_differing_own)[0]:
         node.transact(_note_own_windows)
     return False
 
@@ -95,16 +95,21 @@ def _note_windows(root: Root) -> None:
     stored, told = _differing(root)
     for entry in stored:
         store.keep(entry)
-    for what, entry in told:
-        if store.confirmed:
-            about = (entry.uid, entry.name, entry.monitors)
-            _put(root, NewsItem(int(now), what, *about, start=entry.start, end=entry.end))
+    _tell_windows(root, told, int(now), MAIN)
 
 
 def _note_own_windows(root: Root) -> None:
     leases.check(root, LEASE)
-    for entry in _differing_own(root):
+    stored, told = _differing_own(root)
+    for entry in stored:
         store_of(root).keep_own(entry)
+    _tell_windows(root, told, int(node_of(root).clock.now()), OWN)
+
+
+def _tell_windows(root: Root, told: list[tuple[str, PlannedTime]], now: int, pages: str) -> None:
+    for what, entry in told if store_of(root).confirmed else ():
+        about = (entry.uid, entry.name, entry.monitors)
+        _put(root, NewsItem(now, what, *about, start=entry.start, end=entry.end, pages=(pages,)))
 
 
 def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
@@ -112,11 +117,11 @@ def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTi
     return compared(store_of(root).entries(), _planned(root, published(node_of(root), root), now), now)
 
 
-def _differing_own(root: Root) -> list[PlannedTime]:
+def _differing_own(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
     store, now = store_of(root), int(node_of(root).clock.now())
     pages = store.own_pages().values()
     names = {monitor_id for page in pages for group in page.record.groups for monitor_id in group.monitors}
-    return compared(store.own_entries(), _planned(root, names, now), now)[0] if names or store.own_calendar else []
+    return compared(store.own_entries(), _planned(root, names, now), now) if names or store.own_calendar else ([], [])
 
 
 def _planned(root: Root, names: Collection[str], now: int) -> list[PlannedTime]:
@@ -212,13 +217,15 @@ def fan_out(root: Root, now: float) -> bool:
     if not store.fanning:
         return False
     announcement_id = store.fanning.minKey()
-    items, audience = store.announcements[announcement_id].items, Audience(MAIN, store.page.groups)
+    items, pages = store.announcements[announcement_id].items, subscribed_pages(root)
     after = store.fanning[announcement_id]
     page = list(islice(store.confirmed.items(after, excludemin=bool(after)), SUBSCRIBERS_AT_ONCE))
-    for subscriber_id, (kind, wanted) in page:
-        if any(audience.hears(wanted, item) for item in items):
+    for subscriber_id, listed in page:
+        subscriber = ListedSubscriber(*listed)
+        of = pages.get(subscriber.page)
+        if of is not None and any(of.audience.hears(subscriber.groups, item) for item in items):
             row = f"{announcement_id}/{subscriber_id}"
-            store.queues[kind].agenda(row).add(now, row)
+            store.queues[subscriber.kind].agenda(row).add(now, row)
     if len(page) < SUBSCRIBERS_AT_ONCE:
         del store.fanning[announcement_id]
     else:

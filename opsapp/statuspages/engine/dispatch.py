@@ -9,24 +9,24 @@ from collections.abc import Collection
 from functools import partial
 from typing import NamedTuple
 
-from opsapp.lib.pagenames import MAIN
 from opsapp.notify.engine import NotificationSettings, denied_networks, retry_at
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
 from opsapp.statuspages.logic import letters
 from opsapp.statuspages.logic.addresses import MAIL
-from opsapp.statuspages.logic.audience import Audience
 from opsapp.statuspages.logic.letters import MessageWords, NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.resources import CONFIRM, Queue, StatusPageStore, Subscriber, store_of, token_of
 from opsapp.tree.root import Root
 
+from .audiences import SubscribedPage, subscribed_pages
 from .letter import LetterCarrier, PageLetter, PageSender, Posted
-from .settings import LEASE, offered
+from .settings import LEASE
 from .subscriptions import LEAVE
 
 log = logging.getLogger(__name__)
+NOT_OFFERED_S = 60.0
 
 
 class LetterBatch(NamedTuple):
@@ -84,13 +84,17 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
     for row in [row for row in queue.owners if row not in under_way]:
         queue.claims.release(row)  # of a process, or a step, that did not come to its end
         queue.agenda(row).add(now, row)
-    if kind not in offered(root, store.page):
+    pages = subscribed_pages(root)
+    if not any(kind in page.offers for page in pages.values()):
         return None
     rows = [row for _, row in queue.agenda(CONFIRM).take(now, room)]
     rows += [row for _, row in queue.agenda("").take(now, room - len(rows))]
     batch = LetterBatch(_sender(root, node, options, kind), [], [])
-    writer = LetterWriter(root, store, batch.sender, node, now)
+    writer = LetterWriter(root, store, pages, node, now)
     for row in rows:
+        if writer.waits(row, kind):
+            queue.agenda(row).add(now + NOT_OFFERED_S, row)
+            continue
         queue.claims.claim(row, node.owner)
         letter = writer.letter(row)
         if letter is None:
@@ -102,57 +106,66 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
 
 def _sender(root: Root, node: Node, options: StatusPageSettings, kind: str) -> PageSender:
     store = store_of(root)
-    page, server = store.page, (store.mail_address(root) if kind == MAIL else None) or ""
-    base = (page.public_url or "").rstrip("/")
-    return PageSender(page.name, base, page.mail_from or "", server, options.timeout_s, denied_networks(node))
+    server = (store.mail_address(root) if kind == MAIL else None) or ""
+    return PageSender(store.page.mail_from or "", server, options.timeout_s, denied_networks(node))
 
 
 class LetterWriter:
     """Writes the letters of one batch; the same words to all who chose the same groups are written once."""
 
-    def __init__(self, root: Root, store: StatusPageStore, sender: PageSender, node: Node, now: float):
-        self._root, self._store, self._sender, self._zone = root, store, sender, node.config.timezone
+    def __init__(self, root: Root, store: StatusPageStore, pages: dict[str, SubscribedPage], node: Node, now: float):
+        self._root, self._store, self._pages, self._zone = root, store, pages, node.config.timezone
         self._oldest = now - node.config[NotificationSettings].retry.for_s
-        self._audience = Audience(MAIN, store.page.groups)
-        self._known: dict[tuple[str, tuple[str, ...]], tuple[MessageWords, tuple[NewsItem, ...]] | None] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[MessageWords, tuple[NewsItem, ...]] | None] = {}
+
+    def waits(self, row: str, kind: str) -> bool:
+        """The page is there, and does not offer this way at present."""
+        subscriber = self._store.subscribers.get(row.partition("/")[2])
+        page = None if subscriber is None else self._pages.get(subscriber.page)
+        return page is not None and kind not in page.offers
 
     def letter(self, row: str) -> PageLetter | None:
         told, _, subscriber_id = row.partition("/")
         subscriber = self._store.subscribers.get(subscriber_id)
-        if subscriber is None:
+        page = None if subscriber is None else self._pages.get(subscriber.page)
+        if subscriber is None or page is None:
             return None
         if told == CONFIRM:
-            return self._confirmation(row, subscriber_id, subscriber)
-        known = self._news(told, subscriber.groups)
+            return self._confirmation(row, page, subscriber_id, subscriber)
+        known = self._news(told, page, subscriber.groups)
         if known is None:
             return None
         words, items = known
-        leave = self._link(LEAVE, subscriber_id, subscriber)
-        return PageLetter(row, subscriber.address(self._root), words, leave, items=items)
+        leave = self._leave(page, subscriber_id, subscriber)
+        return PageLetter(row, subscriber.address(self._root), page.name, page.home, words, leave, items=items)
 
-    def _confirmation(self, row: str, subscriber_id: str, subscriber: Subscriber) -> PageLetter | None:
-        to, page = subscriber.address(self._root), self._sender.page
+    def _confirmation(
+        self, row: str, page: SubscribedPage, subscriber_id: str, subscriber: Subscriber
+    ) -> PageLetter | None:
+        to = subscriber.address(self._root)
         if subscriber.confirmed_at is None:
             token = token_of(self._root, CONFIRM, subscriber_id, subscriber)
-            link = f"{self._sender.base}/status/confirm/{token}"
-            return PageLetter(row, to, letters.confirmation(page, link), challenge=token)
+            words = letters.confirmation(page.name, f"{page.home}/confirm/{token}")
+            return PageLetter(row, to, page.name, page.home, words, challenge=token)
         if subscriber.kind != MAIL:
             return None
-        return PageLetter(row, to, letters.known_already(page), self._link(LEAVE, subscriber_id, subscriber))
+        leave = self._leave(page, subscriber_id, subscriber)
+        return PageLetter(row, to, page.name, page.home, letters.known_already(page.name), leave)
 
-    def _news(self, told: str, wanted: tuple[str, ...]) -> tuple[MessageWords, tuple[NewsItem, ...]] | None:
-        key = (told, wanted)
+    def _news(
+        self, told: str, page: SubscribedPage, wanted: tuple[str, ...]
+    ) -> tuple[MessageWords, tuple[NewsItem, ...]] | None:
+        key = (told, page.audience.page, wanted)
         if key not in self._known:
             announcement = self._store.announcements.get(told)
             items = [] if announcement is None or announcement.at < self._oldest else announcement.items
-            items = [item for item in items if self._audience.hears(wanted, item)]
-            words = letters.news(self._sender.page, items, self._sender.base, self._zone) if items else None
+            items = [item for item in items if page.audience.hears(wanted, item)]
+            words = letters.news(page.name, items, page.home, self._zone) if items else None
             self._known[key] = None if words is None else (words, tuple(items))
         return self._known[key]
 
-    def _link(self, purpose: str, subscriber_id: str, subscriber: Subscriber) -> str:
-        token = token_of(self._root, purpose, subscriber_id, subscriber)
-        return f"{self._sender.base}/status/unsubscribe/{token}"
+    def _leave(self, page: SubscribedPage, subscriber_id: str, subscriber: Subscriber) -> str:
+        return f"{page.home}/unsubscribe/{token_of(self._root, LEAVE, subscriber_id, subscriber)}"
 
 
 def finish(root: Root, kind: str, outcomes: list[Posted], empty: list[str], now: float) -> None:

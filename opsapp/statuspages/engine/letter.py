@@ -9,10 +9,13 @@ from opsapp.statuspages.logic.letters import MessageWords, NewsItem
 
 
 class PageLetter(NamedTuple):
-    """`row`: of the queue. `challenge`: what a webhook has to say back. `leave`: the link to end it."""
+    """`row`: of the queue. `page`, `home`: what the page is called, and where visitors see it. `challenge`: what a
+    webhook has to say back. `leave`: the link to end it."""
 
     row: str
     to: str
+    page: str
+    home: str
     words: MessageWords
     leave: str = ""
     challenge: str = ""
@@ -20,10 +23,8 @@ class PageLetter(NamedTuple):
 
 
 class PageSender(NamedTuple):
-    """By what and in whose name letters leave. `denied`: networks that are not reached."""
+    """By what letters leave. `denied`: networks that are not reached."""
 
-    page: str
-    base: str
     mail_from: str
     server: str
     timeout: float

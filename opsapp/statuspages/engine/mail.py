@@ -100,7 +100,7 @@ def _each(connection: smtplib.SMTP, sender: PageSender, letters: list[PageLetter
 def written(sender: PageSender, letter: PageLetter, now: float) -> EmailMessage:
     """The mail. Its id is the row's: a reader's program drops one that comes twice."""
     mail, host = EmailMessage(), sender.mail_from.rpartition("@")[2]
-    mail["From"] = Address(sender.page, addr_spec=sender.mail_from)
+    mail["From"] = Address(letter.page, addr_spec=sender.mail_from)
     mail["To"] = Address(addr_spec=letter.to)
     mail["Subject"] = letter.words.subject
     mail["Date"] = formatdate(now, usegmt=True)

@@ -17,6 +17,7 @@ from opsapp.statuspages.resources import OwnPage, store_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of
 
+from .offers import lacking, offered
 from .settings import EVENT
 
 MOST = 50
@@ -24,12 +25,17 @@ MOST = 50
 
 def records(root: Root) -> list[OwnPageRecord]:
     """By name."""
-    pages = [page.record for page in store_of(root).own_pages().values()]
+    pages = [_shown(root, page) for page in store_of(root).own_pages().values()]
     return sorted(pages, key=lambda page: (page.name.casefold(), page.slug))
 
 
 def record(root: Root, slug: str) -> OwnPageRecord:
-    return _page(root, slug).record
+    return _shown(root, _page(root, slug))
+
+
+def _shown(root: Root, kept: OwnPage) -> OwnPageRecord:
+    page = kept.record
+    return replace(page, offered=offered(root, page), lacking=lacking(root, page))
 
 
 def _page(root: Root, slug: str) -> OwnPage:
@@ -48,7 +54,7 @@ def create(root: Root, page: OwnPageRecord) -> OwnPageRecord:
     kept = OwnPage(_sound(root, page, ()))
     store_of(root).keep_own_page(kept)
     emit(root, EVENT, {"change": "page"})
-    return kept.record
+    return _shown(root, kept)
 
 
 def _refuse_new(root: Root, slug: str) -> None:
@@ -69,13 +75,18 @@ def change(root: Root, slug: str, given: JsonObject) -> OwnPageRecord:
     kept.change(_sound(root, page, before.groups))
     store_of(root).keep_own_page(kept, slug)
     emit(root, EVENT, {"change": "page"})
-    return kept.record
+    return _shown(root, kept)
 
 
 def delete(root: Root, slug: str) -> OwnPage:
     """What `put_back` needs."""
     emit(root, EVENT, {"change": "page"})
     return store_of(root).drop_own_page(slug)
+
+
+def let_go(root: Root, page: OwnPage) -> None:
+    """Nobody takes it back any more."""
+    store_of(root).end_page(page.id)
 
 
 def put_back(root: Root, page: OwnPage) -> None:
@@ -93,7 +104,7 @@ def _sound(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> O
     if missing:
         raise Invalid({"groups": "no such monitor: " + ", ".join(missing[:10])})
     groups = tuple(made(ShownGroup, settings_of(group)) for group in with_ids(page.groups, before))
-    return replace(page, groups=groups)
+    return replace(page, groups=groups, subscribe_by=tuple(sorted(page.subscribe_by)))
 
 
 def scope(root: Root, slug: str) -> PageScope:
@@ -115,5 +126,5 @@ def looks(root: Root, slug: str) -> PublicPage:
         logo=logo and logo.digest,
         timezone=node.config.timezone,
         groups=tuple(group for group in groups if group.monitors),
-        offered=(),
+        offered=page.offered,
     )

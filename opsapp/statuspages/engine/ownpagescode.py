@@ -38,7 +38,7 @@ def update(_node: Node, root: Root, slug: str, entry: OwnPageAsCode) -> None:
 
 
 def delete(_node: Node, root: Root, slug: str) -> None:
-    ownpages.delete(root, slug)
+    ownpages.let_go(root, ownpages.delete(root, slug))
 
 
 def _with_ids(root: Root, entry: OwnPageAsCode) -> dict[str, object]:

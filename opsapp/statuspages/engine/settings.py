@@ -11,16 +11,16 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.engine import published
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.statuspages.logic.addresses import MAIL
 from opsapp.statuspages.logic.groups import with_ids
 from opsapp.statuspages.logic.pictures import picture_of, picture_problem
 from opsapp.statuspages.records import LogoRecord, PageRecord, PublicPage
 from opsapp.statuspages.resources import Logo, store_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of
+
+from .offers import lacking, offered
 
 LEASE = "status-page"
 NEWS = "status-news"
@@ -45,24 +45,6 @@ def change(root: Root, given: JsonObject) -> None:
     groups, kinds = with_ids(page.groups, before.groups), tuple(sorted(page.subscribe_by))
     store.keep_page(root, replace(page, groups=groups, subscribe_by=kinds))
     emit(root, EVENT, {"change": "settings"})
-
-
-def lacking(root: Root, page: PageRecord) -> tuple[str, ...]:
-    if not page.subscribe_by:
-        return ()
-    lacking = [] if page.public_url else ["public_url: where visitors see the page, for the links in messages"]
-    if MAIL in page.subscribe_by:
-        lacking += [] if page.mail_server else ["mail_server: the server that sends mail"]
-        lacking += [] if page.mail_from else ["mail_from: the sender's address"]
-    return (*lacking, *(() if chain_key(root) else ("the master key, by which addresses are sealed",)))
-
-
-def offered(root: Root, page: PageRecord) -> tuple[str, ...]:
-    """The ways by which visitors can subscribe now."""
-    short = lacking(root, page)
-    if any(not name.startswith("mail_") for name in short):
-        return ()
-    return tuple(kind for kind in page.subscribe_by if kind != MAIL or not short)
 
 
 def put_logo(root: Root, image: str) -> LogoRecord:

@@ -8,6 +8,7 @@ from itertools import islice
 from opsapp.audit.engine import Actor, note
 from opsapp.auth.engine import AttemptLimit, count_attempts, in_turn
 from opsapp.lib.networks import counted_address
+from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import Conflict, NotFound, TooMany
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.seals import seal_of
@@ -15,10 +16,19 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic.addresses import shown
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.records import SubscriptionAsked, SubscriptionCounts, SubscriptionRecord
-from opsapp.statuspages.resources import CONFIRM, SUBSCRIBER, StatusPageStore, Subscriber, bearer_of, mark_of, store_of
+from opsapp.statuspages.resources import (
+    CONFIRM,
+    SUBSCRIBER,
+    ListedSubscriber,
+    StatusPageStore,
+    Subscriber,
+    bearer_of,
+    mark_of,
+    store_of,
+)
 from opsapp.tree.root import Root
 
-from .settings import offered
+from .offers import offered
 
 LEAVE = "leave"
 PAGE = 500
@@ -26,9 +36,9 @@ MOST_PENDING = 5_000
 ASKED = SubscriptionAsked("asked", "If messages can be sent to this address, one is on its way: confirm with it.")
 
 
-def ask(node: Node, ip: str, wanted: SubscriptionRecord) -> SubscriptionAsked:
-    """TooMany: this address of the network asks too often; that of the subscriber is then only passed over, for the
-    answer must not tell of it."""
+def ask(node: Node, ip: str, wanted: SubscriptionRecord, *, by_form: bool = False) -> SubscriptionAsked:
+    """`by_form`: on the page itself, whose password was said. TooMany: this address of the network asks too often; that
+    of the subscriber is then only passed over, for the answer must not tell of it."""
     options, now = node.config[StatusPageSettings], node.clock.now()
     by_ip = AttemptLimit(options.asks_per_ip, options.ask_window_s, options.ask_window_s)
     locked = in_turn(node, count_attempts, [("subscribe:" + counted_address(ip), by_ip)], now)
@@ -38,25 +48,27 @@ def ask(node: Node, ip: str, wanted: SubscriptionRecord) -> SubscriptionAsked:
             code="too_many_attempts",
             retry_after=locked,
         )
-    in_turn(node, _ask, wanted, now)
+    in_turn(node, _ask, wanted, now, by_form)
     return ASKED
 
 
-def _ask(root: Root, wanted: SubscriptionRecord, now: float) -> None:
+def _ask(root: Root, wanted: SubscriptionRecord, now: float, by_form: bool) -> None:
     """What is known of the address decides which message it gets, and nothing else."""
     store, kind = store_of(root), wanted.kind
-    if kind not in offered(root, store.page):
+    page, offers = _page_of(root, wanted.page, by_form=by_form)
+    if kind not in offers:
         raise Conflict("This page does not offer that.", code="not_offered")
     options = node_of(root).config[StatusPageSettings]
     limit = AttemptLimit(options.asks_per_address, options.ask_window_s, options.ask_window_s)
-    mark, sealed = mark_of(root, kind, wanted.address), seal_of(root).seal(wanted.address, SUBSCRIBER)
-    if count_attempts(root, [("subscriber:" + mark, limit)], now):
+    sealed = seal_of(root).seal(wanted.address, SUBSCRIBER)
+    if count_attempts(root, [("subscriber:" + mark_of(root, kind, wanted.address), limit)], now):
         return
+    mark = mark_of(root, kind, wanted.address, page)
     subscriber_id = store.marks.get(mark)
     if subscriber_id is None:
         if len(store.pending) >= MOST_PENDING or len(store.confirmed) >= options.max_subscribers:
             return
-        subscriber_id = store.add(Subscriber(kind, sealed, mark, wanted.groups, now))
+        subscriber_id = store.add(Subscriber(kind, sealed, mark, wanted.groups, now, page))
     elif store.subscribers[subscriber_id].confirmed_at is None:
         store.ask_again(subscriber_id, wanted.groups, now)
     queue = store.queues[kind]
@@ -64,35 +76,53 @@ def _ask(root: Root, wanted: SubscriptionRecord, now: float) -> None:
     wake_after_commit(root, f"status-{kind}")
 
 
-def waits(root: Root, token: str) -> bool:
-    return _waiting(root, token) is not None
+def _page_of(root: Root, path: str, *, by_form: bool) -> tuple[str, tuple[str, ...]]:
+    """Its id, and what it offers: a page with a password offers nothing but on itself."""
+    if path == MAIN:
+        return MAIN, offered(root, store_of(root).page)
+    kept = store_of(root).own_page(path)
+    if kept is None or (kept.is_protected and not by_form):
+        return "", ()
+    return kept.id, offered(root, kept.record)
 
 
-def _waiting(root: Root, token: str) -> str | None:
+def waits(root: Root, token: str, slug: str | None = None) -> bool:
+    return _waiting(root, token, slug) is not None
+
+
+def is_of(root: Root, subscriber_id: str, slug: str | None) -> bool:
+    """Whether the link stands below the page that it is of."""
+    page = store_of(root).own_page(slug) if slug is not None else None
+    of = store_of(root).subscribers[subscriber_id].page
+    return of == MAIN if slug is None else page is not None and of == page.id
+
+
+def _waiting(root: Root, token: str, slug: str | None) -> str | None:
     subscriber_id, now = bearer_of(root, CONFIRM, token), node_of(root).clock.now()
-    if subscriber_id is None:
+    if subscriber_id is None or not is_of(root, subscriber_id, slug):
         return None
     subscriber = store_of(root).subscribers[subscriber_id]
     ends = subscriber.asked_at + node_of(root).config[StatusPageSettings].confirm_s
     return subscriber_id if subscriber.confirmed_at is None and now < ends else None
 
 
-def confirm(root: Root, token: str, ip: str) -> None:
-    subscriber_id = _waiting(root, token)
+def confirm(root: Root, token: str, ip: str, slug: str | None = None) -> None:
+    subscriber_id = _waiting(root, token, slug)
     if subscriber_id is None:
         raise NotFound("This link is not valid any more. Subscribe again.")
     store_of(root).confirm(subscriber_id, node_of(root).clock.now())
     note(root, Actor(None, ip), "subscription.confirm", subscriber_id)
 
 
-def belongs(root: Root, token: str) -> bool:
-    return bearer_of(root, LEAVE, token) is not None
+def belongs(root: Root, token: str, slug: str | None = None) -> bool:
+    subscriber_id = bearer_of(root, LEAVE, token)
+    return subscriber_id is not None and is_of(root, subscriber_id, slug)
 
 
-def leave(root: Root, token: str, ip: str) -> None:
+def leave(root: Root, token: str, ip: str, slug: str | None = None) -> None:
     """Of a link that was used before too: who left has left."""
     subscriber_id = bearer_of(root, LEAVE, token)
-    if subscriber_id is not None:
+    if subscriber_id is not None and is_of(root, subscriber_id, slug):
         store_of(root).drop(subscriber_id)
         note(root, Actor(None, ip), "subscription.leave", subscriber_id)
 
@@ -105,15 +135,17 @@ def page(root: Root, state: str | None, limit: int, offset: int) -> tuple[list[S
     pending = [subscriber_id for _, subscriber_id in store.pending] if state != "confirmed" else []
     confirmed = list(store.confirmed.keys()) if state != "pending" else []
     ids = pending + confirmed
-    return [_row(root, store, subscriber_id) for subscriber_id in ids[offset : offset + limit]], len(ids)
+    paths = {page.id: slug for slug, page in store.own_pages().items()} | {MAIN: MAIN}
+    return [_row(root, store, subscriber_id, paths) for subscriber_id in ids[offset : offset + limit]], len(ids)
 
 
-def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> SubscriptionRecord:
+def _row(root: Root, store: StatusPageStore, subscriber_id: str, paths: dict[str, str]) -> SubscriptionRecord:
     subscriber = store.subscribers[subscriber_id]
     return SubscriptionRecord(
         kind=subscriber.kind,
         address=shown(subscriber.kind, subscriber.address(root)),
         groups=subscriber.groups,
+        page=paths.get(subscriber.page, ""),
         id=subscriber_id,
         state="pending" if subscriber.confirmed_at is None else "confirmed",
         asked_at=subscriber.asked_at,
@@ -124,7 +156,7 @@ def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> Subscription
 
 def counts(root: Root) -> SubscriptionCounts:
     store = store_of(root)
-    kinds = [kind for kind, _ in store.confirmed.values()]
+    kinds = [ListedSubscriber(*listed).kind for listed in store.confirmed.values()]
     waiting = sum(queue.waiting() for queue in store.queues.values())
     return SubscriptionCounts({kind: kinds.count(kind) for kind in store.queues}, len(store.pending), waiting)
 
@@ -142,4 +174,19 @@ def purge(root: Root, now: float) -> bool:
     old = list(islice(store.pending.keys(None, (before,)), PAGE))
     for _, subscriber_id in old:
         store.drop(subscriber_id)
-    return len(old) == PAGE
+    return _forget_ended(store) or len(old) == PAGE
+
+
+def _forget_ended(store: StatusPageStore) -> bool:
+    """Subscribers of a page that is gone for good, so many at once; whether there may be more. Who has not confirmed
+    ends by himself."""
+    if not store.ended:
+        return False
+    ended = store.ended.minKey()
+    listed = (name for name, row in store.confirmed.items() if ListedSubscriber(*row).page == ended)
+    gone = list(islice(listed, PAGE))
+    for subscriber_id in gone:
+        store.drop(subscriber_id)
+    if len(gone) < PAGE:
+        store.ended.remove(ended)
+    return True

@@ -72,7 +72,7 @@ def called(client: WebClient, sender: PageSender, letter: PageLetter) -> Posted:
         timeout=sender.timeout,
         method="POST",
         headers=HEADERS,
-        body=json.dumps(content(sender, letter)).encode(),
+        body=json.dumps(content(letter)).encode(),
         follow_redirects=False,
     )
     try:
@@ -86,20 +86,20 @@ def called(client: WebClient, sender: PageSender, letter: PageLetter) -> Posted:
     return Posted(letter.row, problem or None, final=bool(letter.challenge) and 200 <= reply.status < 500)
 
 
-def content(sender: PageSender, letter: PageLetter) -> dict[str, object]:
+def content(letter: PageLetter) -> dict[str, object]:
     """What a webhook gets. `id` is the same when it comes twice."""
-    body: dict[str, object] = {"page": sender.page, "url": f"{sender.base}/status", "id": letter.row}
+    body: dict[str, object] = {"page": letter.page, "url": letter.home, "id": letter.row}
     if letter.challenge:
         return body | {"type": "challenge", "challenge": letter.challenge}
-    items = [_shown(sender, item) for item in letter.items]
+    items = [_shown(letter.home, item) for item in letter.items]
     return body | {"type": "news", "items": items, "unsubscribe_url": letter.leave}
 
 
-def _shown(sender: PageSender, item: NewsItem) -> dict[str, object]:
+def _shown(home: str, item: NewsItem) -> dict[str, object]:
     about: dict[str, object] = {"time": item.at, "what": item.what, "id": item.story, "name": item.name}
     if item.start:
         return about | {"start": item.start, "end": item.end}
     if item.what in NOTICES:
         says = {"severity": item.stage, "message": item.message} if item.what == NOTICE else {}
-        return about | says | {"url": f"{sender.base}/status"}
-    return about | {"stage": item.stage, "message": item.message, "url": f"{sender.base}/status/incidents/{item.story}"}
+        return about | says | {"url": home}
+    return about | {"stage": item.stage, "message": item.message, "url": f"{home}/incidents/{item.story}"}

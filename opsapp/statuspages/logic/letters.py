@@ -45,14 +45,14 @@ class MessageWords(NamedTuple):
     text: str
 
 
-def news(page: str, items: Sequence[NewsItem], base: str, zone: str) -> MessageWords:
-    """One message of everything that is told together."""
+def news(page: str, items: Sequence[NewsItem], home: str, zone: str) -> MessageWords:
+    """One message of everything that is told together. `home`: where visitors see the page."""
     first = _title(items[0])
     more = len(items) - 1
     subject = f"[{page}] {first}" + (f" and {more} more" if more else "")
-    blocks = ["\n".join(_lines(item, base, zone)) for item in items[:MOST_ITEMS]]
+    blocks = ["\n".join(_lines(item, home, zone)) for item in items[:MOST_ITEMS]]
     if len(items) > MOST_ITEMS:
-        blocks.append(f"And {len(items) - MOST_ITEMS} more: {base}/status")
+        blocks.append(f"And {len(items) - MOST_ITEMS} more: {home}")
     return MessageWords(one_line(subject), "\n\n".join(blocks))
 
 
@@ -98,19 +98,19 @@ def _title(item: NewsItem) -> str:
     return f"{'Maintenance: ' if item.what in MAINTENANCE else ''}{item.name} {texts[item.what]}"
 
 
-def _lines(item: NewsItem, base: str, zone: str) -> list[str]:
+def _lines(item: NewsItem, home: str, zone: str) -> list[str]:
     lines = [_title(item)]
     if item.what in MAINTENANCE:
-        return [*lines, f"{moment(item.start, zone)} to {moment(item.end, zone)}", f"{base}/status"]
+        return [*lines, f"{moment(item.start, zone)} to {moment(item.end, zone)}", f"{home}"]
     if item.what in NOTICES:
-        return _notice_lines(item, base, zone)
+        return _notice_lines(item, home, zone)
     if item.message:
         lines.append(item.message)
-    return [*lines, moment(item.at, zone), f"{base}/status/incidents/{item.story}"]
+    return [*lines, moment(item.at, zone), f"{home}/incidents/{item.story}"]
 
 
-def _notice_lines(item: NewsItem, base: str, zone: str) -> list[str]:
-    where = [moment(item.at, zone), f"{base}/status"]
+def _notice_lines(item: NewsItem, home: str, zone: str) -> list[str]:
+    where = [moment(item.at, zone), f"{home}"]
     if item.what == NOTICE_OVER:
         return [_title(item), *where]
     return [f"{SEVERITY_WORDS[item.stage]}: {item.name}", *([item.message] if item.message else []), *where]

@@ -18,9 +18,13 @@ from opsapp.tracing.logic.ids import SpanPlace, asked_for, span_of, trace_of
 from opsapp.tracing.logic.spans import CLIENT, SERVER, Facts, SpanMoment, TraceSpan
 from opsapp.tree.root import Root
 
+from .checkspans import MonitorTold, check_spans
+
 REMEMBERED = 10_000  # acts whose verification is not over
 BY_SCHEDULE, BY_HEALING = "schedule", "healing"
 WELL = ("done", "verified", "notified", "suppressed", "absorbed", "simulated", "withdrawn", "skipped")
+STEPS = 20  # among so many of the newest entries are those of one heal
+ALONE: Facts = {"opsapp.heal.alone": True}
 
 Acted = dict[SpanPlace, float]  # the step of a case -> when its act was done
 
@@ -54,6 +58,7 @@ class HealTold(NamedTuple):
     risk: str | None
     approval_id: str | None
     rolls_back: int | None
+    duration_s: float | None
 
 
 def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[TraceSpan]:
@@ -66,6 +71,8 @@ def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[TraceSpan]:
         commands = _told(CommandsTold, event.data)
         for command_id in commands.ended or ():
             yield from _command(root, commands, command_id)
+    elif event.kind == "monitor":
+        yield from check_spans(root, _told(MonitorTold, event.data), event)
     elif event.kind == "heal":
         yield from _heal(root, _told(HealTold, event.data), event.at, acted)
 
@@ -195,6 +202,9 @@ def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[Trace
     if told.state != "final":
         return
     case = healing_of(root).book.record_of(told.case_id)
+    if case is None and told.duration_s:
+        yield from _alone(root, told, step, min(at, told.created_at + told.duration_s))
+        return
     began = told.created_at if case is None else max(told.created_at, case.opened_at)  # entries know whole seconds
     if told.outcome == "absorbed":
         place = SpanPlace(step.trace, span_of("entry", f"{told.case_id}/{told.id}"))
@@ -205,6 +215,18 @@ def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[Trace
     yield from _verified(told, case, step, at, acted.get(step))
     if told.events or told.rolls_back:
         yield from _case(told, case, began, at)
+
+
+def _alone(root: Root, told: HealTold, step: SpanPlace, ended: float) -> Iterator[TraceSpan]:
+    """What an agent did while it had no server: it ended long before the server heard of it, and has no case here."""
+    if told.events:  # the last step
+        _, near = healing_of(root).ledger.page(told.rule_id, told.target, STEPS, 0)
+        began = min((entry.created_at for entry in near if entry.case_id == told.case_id), default=told.created_at)
+        place, facts = place_of_case(str(told.case_id)), _facts(told) | ALONE
+        yield TraceSpan(place, f"heal {told.rule_id}", began, ended, facts, failed=_failed(told.outcome))
+    name = f"agent step {told.escalation_step} {told.action_type}".strip()
+    done = _entry(told, step, name, told.created_at, ended)
+    yield done._replace(kind=SERVER, facts=done.facts | ALONE, host=told.target.partition("/")[0])
 
 
 def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float) -> TraceSpan:

@@ -12,7 +12,7 @@ TRACE_BYTES, SPAN_BYTES = 16, 8
 SAMPLED = 1
 _PARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 
-Kind = Literal["request", "run", "command", "case"]
+Kind = Literal["request", "run", "command", "case", "check"]
 
 
 class SpanPlace(NamedTuple):

@@ -18,6 +18,7 @@ FIRST_FIELDS = tuple(
     field for name in ("slug", "name", "public_url", "groups", "protected") for field in inputs(OwnPageRecord, name)
 )
 PASSWORD = (Field("password", "New password", "password", required=True, hint="10 characters and more"),)
+OWN_TELLING = inputs(OwnPageRecord, "subscribe_by")
 OWN_PLACE, OWN_GROUPS = inputs(OwnPageRecord, "slug", "public_url"), inputs(OwnPageRecord, "groups")
 CHANGE_OWN = "PUT /api/status/pages/{slug}"
 DELETES = "Its address answers nothing any more. Its monitors stay."
@@ -53,6 +54,7 @@ STATUS_PAGE = (
                 (
                     Column("Address", "address"),
                     Column("By", "kind"),
+                    Column("Page", "page"),
                     Column("State", "state", "state"),
                     Column("Asked", "asked_at", "time"),
                     Column("Messages given up", "failures"),
@@ -117,6 +119,7 @@ STATUS_PAGE = (
                     Act("look", "Save", CHANGE_OWN, LOOKS, here=True, done="Visitors see it at once."),
                     Act("groups", "Save", CHANGE_OWN, OWN_GROUPS, here=True, done="Visitors see them at once."),
                     Act("place", "Save", CHANGE_OWN, OWN_PLACE, here=True, goes="/statuspage/own/{slug}"),
+                    Act("telling", "Save", CHANGE_OWN, OWN_TELLING, here=True, done="Saved."),
                     Act(
                         "password",
                         "Set the password",
@@ -148,6 +151,6 @@ STATUS_PAGE = (
         ),
         template="statuspage_own.jinja2",
         shape=statussettings.own_shape,
-        lead="It shows the monitors of its groups and nothing else. Visitors follow its feed or its calendar.",
+        lead="It shows the monitors of its groups, and the notices and incidents that name it.",
     ),
 )

@@ -14,7 +14,7 @@ def shape(answers: Answers, _reader: Reader) -> dict[str, object]:
 
 def own_shape(answers: Answers, _reader: Reader) -> dict[str, object]:
     page = answers[OWN_PAGE]
-    return {"row": page, "title": page.name, "who": _who(page)}
+    return {"row": page, "title": page.name, "who": _who(page), "lacking": _lacking(page)}
 
 
 def _who(page: OwnPageRecord) -> str:
@@ -23,7 +23,7 @@ def _who(page: OwnPageRecord) -> str:
     return "Nobody: it has no password yet." if page.protected else "Everybody who knows its address."
 
 
-def _lacking(settings: PageRecord) -> str:
+def _lacking(settings: PageRecord | OwnPageRecord) -> str:
     lacking = "; ".join(settings.lacking)
     return f"Visitors cannot subscribe yet. Still lacking: {lacking}." if lacking else ""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pyramid.request import Request
 from pyramid.response import Response
 
+from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.runtime.node import Node
 from opsapp.statuspages import engine
@@ -18,7 +19,7 @@ from opsapp.web.answers import Deferred
 from opsapp.web.errors import headers_of, status_of
 from opsapp.web.forms import read_form
 
-from .statuspage import StatusPage, about
+from .statuspage import OwnStatusPage, StatusPage, about, place_of, slug_of
 
 ASKED = {  # by kind: what to do now
     "mail": ("Look into your inbox", "If this address can be told, it now has a message. Open the link in it within 24 "
@@ -36,11 +37,14 @@ class SubscribeForm(Facet):
 class ConfirmLinks(Facet):
     """/status/confirm"""
 
+    open_to_all = True
+
     def __getitem__(self, token: str) -> ConfirmLink:
         return ConfirmLink(self, token)
 
 
 class ConfirmLink(Facet):
+    open_to_all = True
     url = "/status/confirm/{token}"
 
 
@@ -52,6 +56,7 @@ class LeaveLinks(Facet):
 
 
 class LeaveLink(Facet):
+    open_to_all = True
     url = "/status/unsubscribe/{token}"
 
 
@@ -60,69 +65,111 @@ add_facet(StatusPage, "confirm", ConfirmLinks)
 add_facet(StatusPage, "unsubscribe", LeaveLinks)
 
 
+class OwnSubscribeForm(SubscribeForm):
+    """/status/{slug}/subscribe"""
+
+
+class OwnConfirmLinks(ConfirmLinks):
+    """/status/{slug}/confirm"""
+
+    def __getitem__(self, token: str) -> ConfirmLink:
+        return OwnConfirmLink(self, token)
+
+
+class OwnConfirmLink(ConfirmLink):
+    url = "/status/{slug}/confirm/{token}"
+
+
+class OwnLeaveLinks(LeaveLinks):
+    """/status/{slug}/unsubscribe"""
+
+    def __getitem__(self, token: str) -> LeaveLink:
+        return OwnLeaveLink(self, token)
+
+
+class OwnLeaveLink(LeaveLink):
+    url = "/status/{slug}/unsubscribe/{token}"
+
+
+add_facet(OwnStatusPage, "subscribe", OwnSubscribeForm)
+add_facet(OwnStatusPage, "confirm", OwnConfirmLinks)
+add_facet(OwnStatusPage, "unsubscribe", OwnLeaveLinks)
+
+
 @api.get(SubscribeForm, role="public", returns="text/html")
+@api.get(OwnSubscribeForm, role="public", returns="text/html")
 def subscribe_page(context: SubscribeForm, request: Request) -> Response:
     """Where a form that came back with a mistake stands: opened again, it is empty."""
-    return html(statuspage.asked_again(about(request), {"kind": "", "address": ""}, wrong=""))
+    place = place_of(request)
+    return html(statuspage.asked_again(about(request), {"kind": "", "address": ""}, wrong="", place=place))
 
 
 @api.submit(SubscribeForm, role="public", returns="text/html")
+@api.submit(OwnSubscribeForm, role="public", returns="text/html")
 def subscribe(context: SubscribeForm, request: Request) -> Response | Deferred:
     form, looks, node, ip = read_form(request), about(request), request.node, request.client_ip
+    place, page = place_of(request), slug_of(request) or MAIN
     given = {name: form.get(name, "").strip() for name in ("kind", "address")}
     wrong = engine.wrong_address(given["kind"], given["address"])
     if wrong:
-        return html(statuspage.asked_again(looks, given, wrong), 422)
+        return html(statuspage.asked_again(looks, given, wrong, place), 422)
     groups = tuple(group.id for group in looks.groups if f"group-{group.id}" in form)
-    wanted = SubscriptionRecord(kind=given["kind"], address=given["address"], groups=groups)
-    return Deferred(lambda: asked(node, ip, looks, wanted))
+    wanted = SubscriptionRecord(kind=given["kind"], address=given["address"], groups=groups, page=page)
+    return Deferred(lambda: asked(node, ip, looks, wanted, place))
 
 
-def asked(node: Node, ip: str, looks: PublicPage, wanted: SubscriptionRecord) -> Response:
+def asked(node: Node, ip: str, looks: PublicPage, wanted: SubscriptionRecord, place: statuspage.PagePlace) -> Response:
     try:
-        engine.ask(node, ip, wanted)
+        engine.ask(node, ip, wanted, by_form=True)
     except Problem as problem:
         given = {"kind": wanted.kind, "address": wanted.address}
-        response = html(statuspage.asked_again(looks, given, problem.message), status_of(problem))
+        response = html(statuspage.asked_again(looks, given, problem.message, place), status_of(problem))
         response.headers.update(headers_of(problem))
         return response
-    return html(statuspage.note(looks, "ok", *ASKED[wanted.kind]))
+    return html(statuspage.note(looks, "ok", *ASKED[wanted.kind], place=place))
 
 
 @api.get(ConfirmLink, role="public", returns="text/html")
+@api.get(OwnConfirmLink, role="public", returns="text/html")
 def confirm_page(context: ConfirmLink, request: Request) -> Response:
-    looks = about(request)
-    if not engine.waits(request.root, context.__name__):
-        return html(statuspage.note(looks, "warn", *GONE), 404)
-    words = f"You get a message when something at {looks.name} begins, changes or is over."
-    return html(statuspage.note(looks, "off", "Confirm your subscription", words, "Confirm"))
+    if not engine.waits(request.root, context.__name__, slug_of(request)):
+        return said(request, "warn", *GONE, status=404)
+    words = f"You get a message when something at {about(request).name} begins, changes or is over."
+    return said(request, "off", "Confirm your subscription", words, "Confirm")
 
 
 @api.submit(ConfirmLink, role="public", returns="text/html")
+@api.submit(OwnConfirmLink, role="public", returns="text/html")
 def confirm(context: ConfirmLink, request: Request) -> Response:
     try:
-        engine.confirm(request.root, context.__name__, request.client_ip)
+        engine.confirm(request.root, context.__name__, request.client_ip, slug_of(request))
     except NotFound:
-        return html(statuspage.note(about(request), "warn", *GONE), 404)
-    return html(statuspage.note(about(request), "ok", "You are subscribed", "Every message has a link to leave."))
+        return said(request, "warn", *GONE, status=404)
+    return said(request, "ok", "You are subscribed", "Every message has a link to leave.")
 
 
 @api.get(LeaveLink, role="public", returns="text/html")
+@api.get(OwnLeaveLink, role="public", returns="text/html")
 def leave_page(context: LeaveLink, request: Request) -> Response:
-    if not engine.belongs(request.root, context.__name__):
+    if not engine.belongs(request.root, context.__name__, slug_of(request)):
         return left(request)
-    return html(statuspage.note(about(request), "off", "Leave the list?", "You get no more messages then.", "Leave"))
+    return said(request, "off", "Leave the list?", "You get no more messages then.", "Leave")
 
 
 @api.submit(LeaveLink, role="public", returns="text/html")
+@api.submit(OwnLeaveLink, role="public", returns="text/html")
 def leave(context: LeaveLink, request: Request) -> Response:
-    engine.leave(request.root, context.__name__, request.client_ip)
+    engine.leave(request.root, context.__name__, request.client_ip, slug_of(request))
     return left(request)
 
 
 def left(request: Request) -> Response:
     """The same for a link that was used before, and for one that nobody has."""
-    return html(statuspage.note(about(request), "ok", "You are not on the list", "No message comes to this address."))
+    return said(request, "ok", "You are not on the list", "No message comes to this address.")
+
+
+def said(request: Request, kind: str, title: str, words: str, button: str = "", *, status: int = 200) -> Response:
+    return html(statuspage.note(about(request), kind, title, words, button, place_of(request)), status)
 
 
 def html(text: str, status: int = 200) -> Response:
