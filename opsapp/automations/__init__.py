@@ -20,10 +20,10 @@ def includeme(config):
     from opsapp.runtime.deletions import Deletable
 
     from .config import AutomationSettings, RunsRetention
-    from .engine import edits
+    from .engine import edits, reach
     from .logic.settings import AutomationSettings as Declared
     from .records import SecretAsCode
-    from .resources import reseal, reveal
+    from .resources import Automation, Run, reseal, reveal
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
     config.add_evolve_step("automations-counts", "opsapp.automations.resources.runs.count_runs")
@@ -35,6 +35,9 @@ def includeme(config):
     config.add_kind("automations", "opsapp.automations.engine.ascode", schema=Declared, names=True, placeholders=True)
     config.add_kind("secrets", "opsapp.automations.engine.secretcode", schema=SecretAsCode, guarded=True)
     config.registry.registerUtility(reveal, ISecretReader)
+    config.add_reach(Automation, reach.tags_of_automation)
+    config.add_reach(Run, reach.tags_of_run)
+    config.add_event_reach("run", reach.tags_of_event)
     config.add_metrics("opsapp.automations.engine.figures.figures")
     config.include("opsapp.automations.engine")
     config.include("opsapp.automations.views")

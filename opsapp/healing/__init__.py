@@ -21,16 +21,17 @@ def includeme(config):
 
     from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
     from .deployments import Deployment
-    from .engine import dependencies, deploymentreach, deployments, health, inlets, narrowing, reach
+    from .engine import dependencies, deploymentreach, deployments, health, inlets, narrowing, reach, rulereach
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .logic.graph import Dependency
     from .records import DeclaredRule, InletAsCode
     from .resources import CaseView
-    from .resources.rules import put_rule_back
+    from .resources.rules import Rule, put_rule_back
 
     config.registry.registerUtility(reach.KnownSubjects(), ISubjectTags)
     config.add_reach(CaseView, reach.tags_of_case)
+    config.add_reach(Rule, rulereach.tags_of_rule)
     config.add_event_reach("heal", reach.tags_of_heal_event, narrowing.event)
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")

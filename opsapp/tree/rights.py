@@ -20,6 +20,11 @@ class TagsOfMany(NamedTuple):
     whole: bool = False
 
 
+class Everybodys(tuple[str, ...]):
+    """In place of tags: what holds everywhere is seen by every team, and no right but `see` reaches it."""
+
+
+EVERYBODYS = Everybodys()
 Tags = Collection[str] | TagsOfMany
 
 
@@ -34,6 +39,8 @@ class Sight(NamedTuple):
     def may(self, right: Right, tags: Tags) -> bool:
         """What carries no tag, or is about nothing, is reached by nobody's."""
         tags_reached: frozenset[str] = getattr(self, right)
+        if isinstance(tags, Everybodys):
+            return right == "see"
         if isinstance(tags, TagsOfMany):
             enough = all if tags.whole or right != "see" else any
             return bool(tags.parts) and enough(not tags_reached.isdisjoint(part) for part in tags.parts)

@@ -185,7 +185,8 @@ def begins_with(field: Field, row: Any) -> Any:
     value: else a change of something else would clear it."""
     stored = dig(row, field.key or field.name)
     if field.clears and isinstance(stored, str | list | tuple):
-        return stored if isinstance(stored, str) else ", ".join(map(str, stored))
+        between = "\n" if field.kind == "lines" else ", "
+        return stored if isinstance(stored, str) else between.join(map(str, stored))
     return stored or "" if field.kind == "choice" and not field.preset else field.preset
 
 

@@ -49,7 +49,8 @@ def sight(request: Request) -> Sight | None:
 
 def may(request: Request, place: Any, right: Right) -> bool:
     limits: Sight = request.sight
-    return limits.may(right, tags_of(request.registry, place) or ())
+    tags = tags_of(request.registry, place)
+    return tags is not None and limits.may(right, tags)
 
 
 def tags_of(registry: Any, place: Any) -> Tags | None:
@@ -60,6 +61,12 @@ def tags_of(registry: Any, place: Any) -> Tags | None:
         if reach is not None:
             return reach(node)
     return None
+
+
+def require_present(request: Request, at: object) -> None:
+    """The past had other tags: it is not shown to who sees by tags."""
+    if at is not None and request.sight is not None:
+        raise Forbidden("You are in a team, and the past cannot be narrowed to what it may see.", code="not_for_teams")
 
 
 def lineage(node: Any) -> Iterator[Any]:

@@ -1,14 +1,19 @@
 """The overview, incidents, the war room and approvals as people of each role see them, empty and filled."""
 
+import re
+
 import pytest
 from webtest import TestApp
 
 from opsapp.auth.cookies import SESSION
+from opsapp.healing.health_answers import Health
 from opsapp.runtime import serieswork
 from opsapp.ui.sentences import said
-from opsapp.ui.shapes import incidents
+from opsapp.ui.shapes import healing, incidents
 from opsapp.ui.shapes.incidents import TimelineItem, folded
+from opsapp.wire.records import made
 from tests.support.monitoring import DOWN, UP, Lookout
+from tests.support.process import ROOT
 
 from .test_agents import Polling
 
@@ -371,3 +376,26 @@ def test_one_figure_says_how_many_are_down(lookout):
     assert shown.html.h1.text.startswith(f"{down} down, 1 host silent")
     assert shown.html.title.text.startswith(f"({down}) ")
     assert shown.html.select_one("#counts .bad").text.split()[0] == str(down)
+
+
+def test_each_part_of_healing_is_named_in_words():
+    sources = [path.read_text() for path in (ROOT / "opsapp/healing").rglob("*.py")]
+    names = {name for source in sources for name in re.findall(r'supervisor\.add\(\s*"healing-([a-z-]+)"', source)}
+    assert len(names) >= 10
+    assert names - set(healing.WORKERS) == set()
+
+
+@pytest.mark.parametrize(
+    ("waiting", "active", "words"),
+    [
+        (0, 0, "Nothing waits, and nothing is under way."),
+        (1, 0, "No case is under way, 1 event waits."),
+        (0, 1, "1 case is under way, no event waits."),
+        (2, 3, "3 cases are under way, 2 events wait."),
+    ],
+)
+def test_what_healing_works_on_is_said_in_plain_words(service, waiting, active, words):
+    health = made(
+        Health, service.vera.get("/api/healing/health").json | {"queue_depth": waiting, "active_heals": active}
+    )
+    assert healing.work_of(health) == words

@@ -201,3 +201,15 @@ def test_the_page_sets_every_right_and_a_change_of_one_keeps_the_others(service)
     assert changed == made | {"change": ["shop"]}
     press(ada.get("/teams"), "teams.change", **{"act-value": ""})
     assert service.ada.get("/api/teams").json[0]["act"] == []
+
+
+def test_the_form_of_a_change_keeps_the_groups(service):
+    """A DN has commas."""
+    groups = ["cn=shop,ou=groups,dc=example,dc=org", "shop people"]
+    team_id = team_of(service, groups=groups, **SEE)
+    page = service.browser("ada").get("/teams")
+    change = form(page, "teams.change")
+    change["name"] = "Shops"
+    change.submit(status=303)
+    changed = service.ada.get(f"/api/teams/{team_id}").json
+    assert (changed["name"], changed["groups"]) == ("Shops", groups)

@@ -41,6 +41,7 @@ def test_those_about_something_that_is_seen_are_told_with_the_names_that_are_see
     bank = halves.post("bank 1", hosts=["bank-1"], monitors=["bank site"])
     halves.post("of a tag", hosts=["tag:bank"])
     both = halves.post("both", hosts=["shop-1", "bank-1", "tag:bank"], monitors=["bank site", "shared site", "tag:web"])
+    halves.service.clock.advance(10)
     halves.post("all")
     rows = halves.lena.get(ALL)
     told = {row["title"]: (row["hosts"], row["monitors"]) for row in rows.json}
@@ -90,8 +91,17 @@ def test_it_is_a_mark_on_the_axis_of_what_is_seen(halves):
     held = {"target": "all", "duration": "2h", "reason": "held for the bank", "action": "queue"}
     halves.service.ada.post_json("/api/healing/maintenance", held)
     (host,) = halves.lena.get("/api/agents?q=shop").json
+    for name, target in (("restart", {"agent_id": host["id"]}), ("of all", {"tag": "bank"})):
+        automation = {"name": name, "type": "agent_command", "params": {"command": "true", **target}}
+        made = halves.service.ada.post_json("/api/automations", automation).json["id"]
+        halves.service.ada.post(f"/api/automations/{made}/run")
+    halves.service.clock.advance(10)
     marks = halves.lena.get(f"/api/moment?kind=hosts&id={host['id']}").json["marks"]
-    assert sorted(mark["words"] for mark in marks) == ["Deployed: both, told by ada", "Maintenance: Works"]
+    assert sorted(mark["words"] for mark in marks) == [
+        "Deployed: both, told by ada",
+        "Maintenance: Works",
+        "restart, running, asked for by ada",
+    ]
 
 
 def test_the_page_posts_one(halves):

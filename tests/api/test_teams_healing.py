@@ -225,11 +225,52 @@ def test_forecasts_are_of_hosts_that_are_seen(ward, hosts):
 def test_the_menu_leads_to_the_first_page_of_healing_that_is_open(ward, hosts):
     team_of(ward.service, see=["shop"])
     menu = ward.service.browser("otto").get("/monitors").html.select("nav a[href^='/healing']")
-    assert {link["href"] for link in menu} >= {"/healing/ledger"}
+    assert {link["href"] for link in menu} >= {"/healing/rules"}
     page = ward.service.browser("otto").get("/healing/ledger")
-    assert {"/healing/ledger", "/healing/forecasts"} <= {
+    assert {"/healing/rules", "/healing/ledger", "/healing/forecasts"} <= {
         link["href"] for link in page.html.select("a[href^='/healing']")
     }
+
+
+def test_rules_that_name_others_are_not_there_and_those_that_hold_everywhere_are(ward, hosts):
+    service, ada = ward.service, ward.service.ada
+    team_of(service, see=["shop"], act=["shop"], change=["shop"])
+    for name in ("frost", "shop-2"):
+        agent = ada.post_json("/api/agents", {"label": name, "tags": ["shop" if name == "shop-2" else "bank"]}).json
+        report, headers = {"hostname": name, "os": "Debian 12"}, {"X-Agent-Key": agent["key"]}
+        service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", report, headers=headers)
+    monitor = ada.post_json(
+        "/api/monitoring/endpoints", {"name": "web", "type": "http", "url": "http://w.example/", "tags": ["shop"]}
+    ).json["id"]
+    action = {"type": "temp_cleanup"}
+    given = {
+        "own-tag": ({"agents": ["tag:shop"]}, action),
+        "own-host": ({"agents": ["shop-2"], "monitors": [monitor]}, action),
+        "other-tag": ({"agents": ["tag:bank"]}, action),
+        "other-host": ({"agents": ["frost"]}, action),
+        "both": ({"agents": ["shop-2", "frost"]}, action),
+        "acts-elsewhere": ({"agents": ["shop-2"]}, {**action, "target": "frost"}),
+        "of-nobody": ({"agents": ["gone"]}, action),
+        "nowhere": ({"agents": []}, action),
+        "everywhere": (None, action),
+    }
+    for rule_id, (targets, does) in given.items():
+        body = {"id": rule_id, "condition": "cpu_percent > 90", "targets": targets, "action": does}
+        ada.post_json("/api/healing/rules", {**body, "description": "as zulu-db has it"})
+    got = service.otto.get("/api/healing/rules")
+    assert [row["id"] for row in got.json] == ["everywhere", "nginx", "own-host", "own-tag"]
+    assert got.headers["X-Total-Count"] == "4"
+    assert "zulu" not in got.text
+    assert service.otto.get("/api/healing/rules", {"q": "zulu"}).json == []
+    for rule_id in given:
+        told = service.otto.get(f"/api/healing/rules/{rule_id}", status="*")
+        assert told.status_int == (200 if rule_id in ("everywhere", "own-host", "own-tag") else 404), rule_id
+        assert "zulu" not in told.text
+        answer = service.otto.put_json(f"/api/healing/rules/{rule_id}", {"enabled": False}, status="*")
+        assert answer.status_int == (403 if told.status_int == 200 else 404), "rules are for admins"
+    past = int(ward.clock.now())
+    for path in ("/api/healing/rules", "/api/healing/rules/everywhere"):
+        assert service.otto.get(path, {"as_of": past}, status=403).json["code"] == "not_for_teams"
 
 
 def test_verification_and_what_counts_everything_stay_refused(ward, hosts):

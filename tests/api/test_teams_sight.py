@@ -61,6 +61,10 @@ class World:
             {"schedule_id": half.schedule, "any": half.schedule},
             {"policy_id": half.policy, "any": half.policy},
             {"case_id": half.case, "any": half.case},
+            {"rule_id": "own-rule", "source": "own-rule", "any": "own-rule"},
+            {"rule_id": "again", "source": "again", "any": "again"},
+            {"automation_id": half.automation, "any": half.automation},
+            {"run_id": half.run, "any": half.run},
         )
         self.before = self.walked().all(*self.own_ids)
         other_half(ward)
@@ -193,7 +197,13 @@ def test_what_is_hers_is_shown(world):
         *("/api/oncall/now", "/api/oncall/schedules", "/api/oncall/policies", "/oncall", f"/{schedule}", f"/{policy}"),
         *(f"/api/{schedule}", f"/api/{schedule}/shifts", f"/api/{policy}"),
     )
+    automation, run = f"automations/{half.automation}", f"automations/runs/{half.run}"
+    acting = (
+        *("/api/automations", "/api/automations/runs", "/automations", f"/{automation}", f"/{run}"),
+        *(f"/api/{automation}", f"/api/{automation}/runs", f"/api/{run}"),
+    )
     more = (
+        *acting,
         *windows,
         *on_call,
         *deployments,
@@ -211,6 +221,11 @@ def test_what_is_hers_is_shown(world):
         "/healing/ledger",
         f"/api/healing/cases/{half.case}",
         f"/healing/cases/{half.case}",
+        "/api/healing/forecasts",
+        "/healing/forecasts",
+        "/healing/rules",
+        "/healing/rules/own-rule",
+        "/api/healing/rules/again",
     )
     for path in (*lists, *things, *pages, *more, *healed):
         assert path in shown, path
@@ -328,7 +343,8 @@ def test_no_event_tells_of_it(world):
     texts = {str(number): told(service.app.registry, service.node, sight, event) for number, event in enumerate(sent)}
     assert None not in texts.values()
     assert leaks(world, texts) == {}
-    assert {event.kind for event in heard} == {"monitor", "incident", "agent", "approval", "heal", "maintenance"}
+    kinds = {"monitor", "incident", "agent", "approval", "heal", "maintenance", "run"}
+    assert {event.kind for event in heard} == kinds
 
 
 def sight_of(world):

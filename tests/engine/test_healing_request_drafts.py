@@ -235,3 +235,24 @@ def until_nothing_fails(outage):
     while outage.here.engine.look() or outage.here.engine.work():
         if any(entry["outcome"] == "failed" for entry in outage.here.ledger):
             return
+
+
+@pytest.mark.parametrize("hosts", [3, 23])
+def test_a_request_is_about_each_of_its_targets(fleet, hosts):
+    """By whatever number of transactions it was written: teams see it by that."""
+    outage = fleet(hosts, level="approve").until_asked()
+    [asked] = requests(outage)
+    assert asked["subjects"] == sorted(f"agent:a{at}" for at in range(hosts))
+
+
+def test_a_draft_that_an_older_version_began_is_about_nothing_known(fleet):
+    outage = half_way(fleet(23, level="approve"))
+
+    def older(root):
+        for asking in healing_of(root).waves.asking.values():
+            for draft in asking.whole():
+                del draft.pieces[0].subjects
+
+    outage.here.node.transact(older)
+    [asked] = requests(outage.until_asked())
+    assert asked["subjects"] == []

@@ -73,9 +73,13 @@ def fill(ward: Any) -> None:
     serieswork.flush(service.node)
 
 
-def add_problem(root: Any, now: float) -> None:
+def add_rule(root: Any, now: float) -> None:
     rule = made(RuleSettings, {"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}})
     put_rule(root, "again", rule, source="api", now=now)
+
+
+def add_problem(root: Any, now: float) -> None:
+    add_rule(root, now)
     problems = healing_of(root)["problems"]
     for hours in range(7, 0, -1):
         problems.healed("again", "box-1/nginx", now - 3600 * hours)

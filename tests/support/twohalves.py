@@ -45,6 +45,8 @@ class Half(NamedTuple):
     deployment: str
     schedule: str
     policy: str
+    automation: str
+    run: str
 
 
 def own_half(ward: Any, lookout: Lookout) -> Half:
@@ -62,6 +64,8 @@ def own_half(ward: Any, lookout: Lookout) -> Half:
     service.otto.post_json(f"{path}/commands", {"type": "shell", "params": {"command": "true"}})
     serieswork.flush(service.node)
     incident = service.ada.get(f"/api/monitoring/incidents?monitor_id={down}").json[0]["id"]
+    service.transact(estate.add_rule, service.clock.now())  # it holds everywhere
+    rule(service, "own-rule", "frost-1", f"tag:{TEAM_TAG}")
     heal(ward, "frost-1", agent["agent_id"])
     request = service.ada.get("/api/approvals").json[0]
     asked = request["request_id"], request["case_id"]
@@ -77,7 +81,21 @@ def own_half(ward: Any, lookout: Lookout) -> Half:
     on_call = service.ada.post_json("/api/oncall/schedules", schedule).json["id"]
     calls = {"name": "Northern calls", "steps": [{"schedules": [on_call]}], "tags": [TEAM_TAG]}
     policy = service.ada.post_json("/api/oncall/policies", calls).json["id"]
-    return Half(up, down, agent["agent_id"], incident, window, *asked, deployment, on_call, policy)
+    acting = acting_on(service, "frost words", agent["agent_id"])
+    return Half(up, down, agent["agent_id"], incident, window, *asked, deployment, on_call, policy, *acting)
+
+
+def rule(service: Any, rule_id: str, *targets: str) -> None:
+    service.ada.post_json(
+        "/api/healing/rules",
+        {
+            "id": rule_id,
+            "condition": "cpu_percent > 90",
+            "action": {"type": "temp_cleanup"},
+            "description": f"about {rule_id}",
+            "targets": {"agents": list(targets)},
+        },
+    )
 
 
 def heal(ward: Any, name: str, agent_id: str) -> None:
@@ -112,6 +130,14 @@ def shared_request(ward: Any, *agent_ids: str) -> str:
     return str(ward.service.transact(ask))
 
 
+def acting_on(service: Any, name: str, agent_id: str) -> tuple[str, str]:
+    """The ids of an automation on this host, and of a run of it."""
+    params = {"command": "true", "agent_id": agent_id}
+    automation = {"name": name, "type": "agent_command", "params": params, "description": f"{name} said"}
+    automation_id = service.ada.post_json("/api/automations", automation).json["id"]
+    return automation_id, service.ada.post_json(f"/api/automations/{automation_id}/run").json["run_id"]
+
+
 def other_half(ward: Any) -> None:
     estate.fill(ward)
     service = ward.service
@@ -120,11 +146,15 @@ def other_half(ward: Any) -> None:
         ("monitoring/endpoints", {"name": "zulu-shop", "type": "http", "url": "http://zulu.example/"}),
         ("agents", {"label": "zulu-host"}),
     ):
-        service.ada.post_json(f"/api/{kind}", body | {"tags": [OTHER_TAG]})
+        made = service.ada.post_json(f"/api/{kind}", body | {"tags": [OTHER_TAG]}).json
+    acting_on(service, "zulu words", made["agent_id"])
     lost = service.ada.post_json("/api/monitoring/endpoints", {"name": "zulu-lost", "type": "push"}).json["id"]
     box = service.ada.get("/api/agents?q=box-1").json[0]["id"]
     frost = service.ada.get("/api/agents?q=frost-1").json[0]["id"]
     shared_request(ward, frost, box)
+    rule(service, "zulu-rule", "zulu-host")
+    rule(service, "zulu-both", f"tag:{TEAM_TAG}", f"tag:{OTHER_TAG}")
+    rule(service, "zulu-none")
     service.ada.delete(f"/api/monitoring/endpoints/{lost}")  # can be put back: it is told of for a minute
 
 

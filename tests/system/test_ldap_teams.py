@@ -6,6 +6,7 @@ from opsapp.auth.config import LoginSettings
 from opsapp.auth.engine import directorycheck
 from opsapp.auth.ldapconfig import LdapSettings
 from opsapp.auth.resources.teams import sight_for
+from opsapp.auth.scimconfig import ScimRoleMap, ScimSettings
 from tests.support.app import Service
 from tests.support.certificates import Authority
 from tests.support.directory import GROUPS, PASSWORD, Slapd, asked_at, dn_of
@@ -101,6 +102,19 @@ def test_who_was_put_in_by_hand_stays(service, slapd):
     service.ada.put_json(f"/api/teams/{team_id}", {"members": ["hand"]})
     directorycheck.check(service.node)
     assert sees(service, "hand") == {"shop"}
+
+
+def test_who_is_gone_is_out_whatever_role_a_provider_gives(service, slapd):
+    service.configure(ScimSettings, role_map=ScimRoleMap(operator=("Ops",)))
+    provider = Provider(service)
+    for name in ("left", "rest"):
+        slapd.add(name, "staff")
+    provider.group("Ops", *(provider.user(name)["id"] for name in ("left", "rest")))
+    left, rest = (bearer(sign_in(service, name)) for name in ("left", "rest"))
+    slapd.remove("left")
+    directorycheck.check(service.node)
+    service.anonymous.get("/api/me", headers=left, status=401)
+    assert service.anonymous.get("/api/me", headers=rest).json["role"] == "operator"
 
 
 def test_a_provider_makes_the_user_and_the_directory_signs_in(service, slapd):

@@ -343,7 +343,7 @@ def test_an_audited_thing_is_called_by_its_name():
     edge = entry | {"action": "healing.dependencies.add", "after": {"target": "shop", "depends_on": "db"}}
     assert audit(edge).text == "ada added the dependency shop on db."
     run = entry | {"action": "automation.apply_template", "after": {"name": "Memory"}}
-    assert audit(run).text == "ada created from a template the automation Memory."
+    assert audit(run).text == "ada used a template to create the automation Memory."
 
 
 CASE = {"records": [{"action_type": "webhook", "verified": 3, "total": 4}],

@@ -21,7 +21,7 @@ from opsapp.tree.root import Root
 
 from . import directory, federated, provisioning
 from .directorystate import LONG_S, state_of
-from .ldapclient import DirectorySilent, PersonUnclear, Visit
+from .ldapclient import DirectoryPerson, DirectorySilent, PersonUnclear, Visit
 
 EVERY_S, LOOK_S = 8.0, 5.0  # so it is known within 15 s that it hangs
 AGAIN_S = 300.0  # after a check that the directory did not answer
@@ -43,6 +43,7 @@ class RoleVerdict(NamedTuple):
     known: KnownUser
     role: str | None
     groups: frozenset[str] = frozenset()
+    is_gone: bool = False
 
 
 def start(node: Node) -> None:
@@ -111,12 +112,17 @@ def _survey(node: Node, settings: LdapSettings, page: list[KnownUser]) -> list[R
         for known in page:
             person = people.get(bytes.fromhex(known.entry_id))
             with suppress(PersonUnclear):  # unknown is unknown
-                standing = (None,) if person is None else directory.standing_in(visit, person)
-                verdicts.append(RoleVerdict(known, *standing))
+                verdicts.append(_verdict(visit, known, person))
         return verdicts
 
     password = directory.bind_password_of(node, settings)
     return node.lane("ldap-check", 1).run(directory.visited, node, settings, password, ask, PAGE_S)
+
+
+def _verdict(visit: Visit, known: KnownUser, person: DirectoryPerson | None) -> RoleVerdict:
+    if person is None:
+        return RoleVerdict(known, None, is_gone=True)
+    return RoleVerdict(known, *directory.standing_in(visit, person))
 
 
 def _doubt(node: Node, settings: LdapSettings, verdicts: list[RoleVerdict]) -> str:
@@ -139,7 +145,7 @@ def _judge(root: Root, verdicts: list[RoleVerdict]) -> None:
         if (user.generation, user.last_login) != (verdict.known.generation, verdict.known.last_login):
             continue  # changed, or signed in, since the directory was asked
         teams.tell_groups(root, user.__name__, verdict.groups)
-        role = provisioning.role_at_sign_in(root, user.__name__, verdict.role)
+        role = None if verdict.is_gone else provisioning.role_at_sign_in(root, user.__name__, verdict.role)
         if role is None:
             federated.lower(root, user, resources.AccountChange(disabled=True))
         elif ROLES.index(role) < ROLES.index(user.role):

@@ -207,7 +207,8 @@ def change_members(
     root: Root, group: ProvisionedGroup, joining: Iterable[str], leaving: Iterable[str], actor: Actor
 ) -> None:
     """Only those who were not there, or were, are touched."""
-    new, gone = set(joining) - set(group.members), set(leaving) & set(group.members)
+    new = {member_id for member_id in joining if member_id not in group.members}
+    gone = {member_id for member_id in leaving if member_id in group.members}
     for entry in provisioned.members(root, new):
         provisioned.join(group, entry)
     for entry in provisioned.members(root, gone):

@@ -27,6 +27,7 @@ from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
+from .reach import SeenRuns
 from .warroom import FROM, Outage, outages_of, runs_in, runs_near, runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
@@ -36,6 +37,7 @@ __all__ = [
     "FROM",
     "PROGRAMS",
     "Outage",
+    "SeenRuns",
     "WebhookSender",
     "accepted",
     "last_words",

@@ -24,7 +24,7 @@ def write(root: Root, run: Run, text: str, now: float) -> None:
 
 
 def tell_people(root: Root, run: Run) -> None:
-    emit(root, "run", plain(summary(run)))
+    emit(root, "run", plain(summary(run)) | {"agents": [agent_id for agent_id, *_ in run.commands]})
     after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 

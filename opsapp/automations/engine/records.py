@@ -23,17 +23,21 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
 from . import approval_requests, flow, notices, schedules
+from .reach import LOOKED_AT, SeenRuns, narrowed
 
 
-def rows(root: Root, text: str | None, uses: str | None = None) -> list[AutomationRow]:
-    """Automations by name; with `text` in their name or description; with `uses` those that name it."""
+def rows(root: Root, text: str | None, uses: str | None = None, seen: SeenRuns | None = None) -> list[AutomationRow]:
+    """Automations by name; with `text` in their name or description; with `uses` those that name it. `seen`: these
+    alone."""
     present, damaged = automations_of(root).parted()
     automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
         automations = [automation for automation in automations if _has(automation, text.lower())]
     if uses:
         automations = [automation for automation in automations if _names(automation, uses)]
-    unread = [] if text or uses else [_unread(damage) for damage in damaged if damage.id]
+    if seen is not None:
+        automations = [automation for automation in automations if seen.has_automation(automation)]
+    unread = [] if text or uses or seen else [_unread(damage) for damage in damaged if damage.id]
     return unread + [row(root, automation) for automation in automations]
 
 
@@ -107,16 +111,25 @@ def _part(root: Root, step: str, run_id: str, status: str) -> RunPart:
 
 
 def page(
-    root: Root, automation: Automation | None, status: str | None, limit: int, offset: int
+    root: Root, automation: Automation | None, status: str | None, limit: int, offset: int, seen: SeenRuns | None = None
 ) -> tuple[list[RunRow], int]:
     """Runs of an automation or of all, newest first, and how many there are. Only the page's runs and those under way
-    are read: an index tells how others ended."""
+    are read: an index tells how others ended. `seen`: these alone, of the newest 2,000."""
+    if seen is not None:
+        looked_at, _ = _newest(root, automation, status, LOOKED_AT)
+        own = [run for run in runs_of(root).some(looked_at[:LOOKED_AT]) if seen.has(run)]
+        return [narrowed(run_row(run)) for run in own[offset : offset + limit]], len(own)
+    ids, count = _newest(root, automation, status, offset + limit)
+    return runs_of(root).page_rows(ids[offset : offset + limit], run_row, _unread_run), count
+
+
+def _newest(root: Root, automation: Automation | None, status: str | None, most: int) -> tuple[list[str], int]:
+    """Ids of the newest, at least so many if there are, and how many there are."""
     runs, automation_id = runs_of(root), None if automation is None else automation.id
     ends = [status] if status in FINAL else [] if status else sorted(FINAL)
     under_way = set() if status in FINAL else _under_way(root, automation, status)
-    newest = chain(under_way, *(runs.newest_ended(automation_id, end, offset + limit) for end in ends))
-    ids, count = sorted(newest, reverse=True), len(under_way) + runs.count_ended(automation_id, *ends)
-    return runs.page_rows(ids[offset : offset + limit], run_row, _unread_run), count
+    newest = chain(under_way, *(runs.newest_ended(automation_id, end, most) for end in ends))
+    return sorted(newest, reverse=True), len(under_way) + runs.count_ended(automation_id, *ends)
 
 
 def _unread_run(damage: Damage) -> RunRow:

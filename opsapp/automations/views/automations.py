@@ -9,6 +9,7 @@ from pyramid.request import Request
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import FROM, edits, records, request_run
+from opsapp.automations.engine.reach import narrowed_automation
 from opsapp.automations.records import AutomationRecord, AutomationRow
 from opsapp.automations.resources import Automation, Automations
 from opsapp.monitoring.resources import Incident
@@ -19,14 +20,16 @@ from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 
 from . import bodies
+from .runs import seen_runs
 
 
-@api.get(Automations, query=schemas.AutomationList, returns=[AutomationRow])
+@api.get(Automations, query=schemas.AutomationList, returns=[AutomationRow], teams="filtered")
 def list_automations(context: Automations, request: Request) -> Any:
     """All automations. `sort`: by a field, with "-" the other way round; what has no value stands last. `uses`: those
-    that run on this host or are made of this automation (ids), send to this channel or ask this approver (names)."""
+    that run on this host or are made of this automation (ids), send to this channel or ask this approver (names). Who
+    is in a team gets those that run on hosts that it sees, and nowhere else."""
     query = request.valid_query
-    rows = records.rows(request.root, query["q"], query.get("uses"))
+    rows = records.rows(request.root, query["q"], query.get("uses"), seen_runs(request))
     return request.shown(page_of(request, in_order(rows, query["sort"])))
 
 
@@ -46,11 +49,12 @@ def create_automation(context: Automations, request: Request) -> Any:
     return {"id": made.id, "status": "created", **bodies.webhook(made.token)}
 
 
-@api.get(Automation, returns=AutomationRecord)
+@api.get(Automation, returns=AutomationRecord, teams="see")
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
     asks = bodies.needs_admin(request, context.settings.type, context.params.place)
-    return request.shown(replace(records.record(request.root, context), needs_admin=asks))
+    record, seen = replace(records.record(request.root, context), needs_admin=asks), seen_runs(request)
+    return request.shown(record if seen is None else narrowed_automation(record, seen))
 
 
 @api.update(
@@ -89,6 +93,7 @@ def delete_automation(context: Automation, request: Request) -> Deleted:
     idempotent=True,
     returns=schemas.RunStarted,
     audit="automation.run",
+    teams="act",
 )
 def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""

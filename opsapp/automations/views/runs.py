@@ -10,34 +10,38 @@ from pyramid.request import Request
 from opsapp.automations import schemas
 from opsapp.automations.engine import flow, records
 from opsapp.automations.engine.output_stream import Follower
+from opsapp.automations.engine.reach import SeenRuns, narrowed_record
 from opsapp.automations.records import RunRecord, RunRow
 from opsapp.automations.resources import Automation, Run, Runs
 from opsapp.lib.addresses import HIDDEN
 from opsapp.web import api, sse
 
 
-@api.get(Runs, query=schemas.RunList, returns=[RunRow])
+@api.get(Runs, query=schemas.RunList, returns=[RunRow], teams="filtered")
 def list_runs(context: Runs, request: Request) -> Any:
-    """Of all automations, newest first."""
+    """Of all automations, newest first. Who is in a team gets runs on hosts that it sees, of the newest 2,000."""
     return page(request, None)
 
 
-@api.get(Automation, "runs", query=schemas.RunList, returns=[RunRow])
+@api.get(Automation, "runs", query=schemas.RunList, returns=[RunRow], teams="see")
 def list_runs_of_automation(context: Automation, request: Request) -> Any:
     """Newest first."""
     return page(request, context)
 
 
-@api.get(Run, returns=RunRecord)
+@api.get(Run, returns=RunRecord, teams="see")
 def get_run(context: Run, request: Request) -> Any:
     """One run with its output; of a run on hosts viewers see `***`, as of any command."""
     record = records.run_record(request.root, context)
+    seen = seen_runs(request)
+    if seen is not None:
+        record = narrowed_record(record, seen)
     shown: RunRecord = request.shown(replace(record, output=""))
     is_hidden = bool(record.output and context.commands) and not request.may_edit
     return replace(shown, output=HIDDEN if is_hidden else record.output)  # as the program wrote it, as in the stream
 
 
-@api.act(Run, "cancel", returns=schemas.RunAfter, audit="run.cancel")
+@api.act(Run, "cancel", returns=schemas.RunAfter, audit="run.cancel", teams="act")
 def cancel_run(context: Run, request: Request) -> Any:
     """Ends a run that waits or is under way."""
     who, now = request.caller.name, request.node.clock.now()
@@ -46,7 +50,7 @@ def cancel_run(context: Run, request: Request) -> Any:
     return {"run_id": context.id, "status": status}
 
 
-@api.get(Run, "stream", returns=sse.CONTENT_TYPE)
+@api.get(Run, "stream", returns=sse.CONTENT_TYPE, teams="see")
 def stream_run(context: Run, request: Request) -> Any:
     """Its output as it is written: events `log`, `status`, then `end`. Last-Event-ID resumes. Of a run on hosts viewers
     have no `log`."""
@@ -56,8 +60,14 @@ def stream_run(context: Run, request: Request) -> Any:
     return sse.event_stream(Follower(request.node, context.id, after, sse.encode, retry, sse.COMMENT, whole=whole))
 
 
+def seen_runs(request: Request) -> SeenRuns | None:
+    """None for who is in no team."""
+    return None if request.sight is None else SeenRuns(request.root, request.sight)
+
+
 def page(request: Request, automation: Automation | None) -> Any:
     query = request.valid_query
-    runs, count = records.page(request.root, automation, query["status"], query["limit"], query["offset"])
+    status, limit, offset = query["status"], query["limit"], query["offset"]
+    runs, count = records.page(request.root, automation, status, limit, offset, seen_runs(request))
     request.response.headers["X-Total-Count"] = str(count)
     return request.shown(runs)

@@ -26,7 +26,7 @@ from opsapp.wire.conditions import Condition
 from .alerts import WatchedRule, watched_rules
 from .deployments import of_moment
 from .inventory import Member, fleet_access
-from .momentmarks import MOST, drawn, entries_of, marks_of, marks_within, runs_asked
+from .momentmarks import MOST, drawn, entries_of, marks_of, marks_within, runs_asked, seen_runs_asked
 from .past_readings import KeptReading, kept_readings, needs
 from .readings import instances
 
@@ -56,8 +56,8 @@ class AskedTexts(NamedTuple):
 
 
 def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight | None = None) -> Moment:
-    """`sight`: of who is in a team. It has what was measured of what the team sees, with its outages, windows and
-    deployments; what else happened around it may name anything, and is left out."""
+    """`sight`: of who is in a team. It has what was measured of what the team sees, with its outages, windows,
+    runs and deployments; what else happened around it may name anything, and is left out."""
     node = node_of(root)
     now = node.clock.now()
     subject = _subject(root, kind, item_id, now)
@@ -74,7 +74,8 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight
     measured = kind, item_id, subject.name, agent and agent.id, *span, *lanes
     deployed = of_moment(root, agent, monitors, span, MOST)
     if sight is not None:
-        seen = marks_within(root, agent and agent.id, monitors, deployed, span)
+        runs = seen_runs_asked(root, agent and agent.id, span, sight)
+        seen = marks_within(root, agent and agent.id, monitors, runs, deployed, span)
         return Moment(*measured, tuple(seen.marks), seen.left_out, (), ())
     names = {member.name for member in members} | ({subject.target} if subject.target else set())
     entries = entries_of(root, names, span)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from opsapp.agents.resources import Agent
 from opsapp.approvals.resources import Approval, approvals_of
-from opsapp.automations.engine import runs_in, runs_near, runs_on
+from opsapp.automations.engine import SeenRuns, runs_in, runs_near, runs_on
 from opsapp.automations.resources import Run
 from opsapp.healing.deployments import Deployment
 from opsapp.healing.logic.moments import AskedSpan
@@ -22,6 +22,7 @@ from opsapp.maintenance.engine import HEALING, MAINTENANCE, covers, occurrences
 from opsapp.maintenance.resources import plans_of
 from opsapp.monitoring.resources import Incident, Monitor, incidents_of
 from opsapp.series import NAMES, HistoryReader, Rollup
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, split
 
@@ -78,13 +79,19 @@ def marks_of(
 
 
 def marks_within(
-    root: Root, agent_id: str | None, monitors: Collection[Monitor], deployed: Iterable[Deployment], span: AskedSpan
+    root: Root,
+    agent_id: str | None,
+    monitors: Collection[Monitor],
+    runs: Iterable[Run],
+    deployed: Iterable[Deployment],
+    span: AskedSpan,
 ) -> FoundMarks:
-    """What is told to who sees these and nothing else: no heal, no run, no window that holds healing."""
+    """What is told to who sees these and nothing else: no heal, and no window that holds healing."""
     ids = {*(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
     kinds = [
         [mark for incident in _incidents(root, monitors, span) for mark in _of_incident(incident)],
         list(_windows(root, ids, span, (MAINTENANCE,))),
+        [mark for run in runs for mark in _of_run(run)],
         [_of_deployment(deployment) for deployment in deployed],
     ]
     return _found(kinds, span)
@@ -181,6 +188,12 @@ def runs_asked(root: Root, agent_id: str | None, about: Incident | None, span: A
     if about is not None:
         return runs_in(root, about.id, agent_id, about.started, about.resolved or span.until)
     return [] if agent_id is None else runs_on(root, agent_id, span.since - BEFORE_S, span.until, MOST)
+
+
+def seen_runs_asked(root: Root, agent_id: str | None, span: AskedSpan, sight: Sight) -> list[Run]:
+    """Return those on the host that its viewer, who is in a team, may see."""
+    seen = SeenRuns(root, sight)
+    return [run for run in runs_asked(root, agent_id, None, span, near=False) if seen.has(run)]
 
 
 def _of_run(run: Run) -> Iterator[MomentMark]:

@@ -13,6 +13,7 @@ from opsapp.agents.engine import subject
 from opsapp.healing.answers import CaseShown, LedgerEntryShown
 from opsapp.healing.logic.gates import CaseGate
 from opsapp.healing.logic.reasons import stable_word
+from opsapp.healing.records import RuleRecord
 from opsapp.runtime.events import Event
 
 PLAIN = (
@@ -64,6 +65,11 @@ def case(shown: CaseShown, seen: Collection[str], is_seen: IsSeen) -> CaseShown:
         entries=tuple(entry(written, is_seen) for written in shown.entries),
         records=(),
     )
+
+
+def rule(told: RuleRecord) -> RuleRecord:
+    """Its description is free text, and one that holds everywhere may speak of anybody's."""
+    return replace(told, description="")
 
 
 def _gates(gates: Iterable[CaseGate]) -> Iterable[CaseGate]:

@@ -93,7 +93,7 @@ def forecasts(context: Healing, request: Request) -> Any:
     return page_of(request, context.foresight.about(agent_id, seen))
 
 
-@api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])
+@api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord], teams="own")
 def actions(context: Healing, request: Request) -> Any:
     """Every action with its risk, its parameters and its ways of being done."""
     return page_of(request, [made(answers.ActionRecord, action.describe()) for action in ACTIONS.values()])

@@ -8,7 +8,7 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine import as_of
+from opsapp.healing.engine import as_of, narrowing, rulereach
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.records import NewRule, RuleDone, RuleRecord, RuleSettings
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
@@ -20,6 +20,7 @@ from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.listpages import in_order, page_of
+from opsapp.web.sight import require_present
 from opsapp.wire.records import changed, made, plain
 
 from . import WORST_FIRST
@@ -31,13 +32,24 @@ def unread(damage: Damage) -> RuleRecord:
     )
 
 
-@api.get(Rules, query=schemas.RuleList, returns=[RuleRecord])
+@api.get(Rules, query=schemas.RuleList, returns=[RuleRecord], teams="filtered")
 def rules(context: Rules, request: Request) -> Any:
-    """All rules, or those with these words in their name, description or condition."""
+    """All rules, or those with these words in their name, description or condition. Who is in a team gets those that
+    name no hosts, monitors or tags, or only ones that it sees, without descriptions."""
     query = request.valid_query
-    records = _all_rules(context) if query["as_of"] is None else request.node.transact_at(query["as_of"], as_of.rules)
-    rows = [record for record in records if has_words(record, query["q"])]
+    at = query["as_of"]
+    require_present(request, at)
+    records = _all_rules(context) if at is None else request.node.transact_at(at, as_of.rules)
+    rows = [record for record in _seen(request, records) if has_words(record, query["q"])]
     return request.shown(page_of(request, in_order(rows, query["sort"], {"severity": WORST_FIRST})))
+
+
+def _seen(request: Request, records: list[RuleRecord]) -> list[RuleRecord]:
+    sight = request.sight
+    if sight is None:
+        return records
+    tags_of = rulereach.reader_of(request.root)
+    return [narrowing.rule(record) for record in records if not record.unreadable and sight.sees(tags_of(record))]
 
 
 def _all_rules(context: Rules) -> list[RuleRecord]:
@@ -65,13 +77,14 @@ def create_rule(context: Rules, request: Request) -> Any:
     return answer(rule, "created")
 
 
-@api.get(Rule, query=AsOf, returns=RuleRecord)
+@api.get(Rule, query=AsOf, returns=RuleRecord, teams="see")
 def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
+    require_present(request, at)
     if at is not None:
         return request.shown(request.node.transact_at(at, as_of.rule, context.__name__))
-    return request.shown(context.record)
+    return request.shown(context.record if request.sight is None else narrowing.rule(context.record))
 
 
 @api.update(

@@ -21,6 +21,7 @@ from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.listpages import counted
 from opsapp.web.schemas import Created, Deleted, Updated
+from opsapp.web.sight import require_present
 from opsapp.web.taglists import TagQuery, TagRow, tags_in
 from opsapp.wire.records import changed, made
 
@@ -37,7 +38,7 @@ def monitor_tags(context: Monitors, request: Request) -> list[TagRow]:
 def list_monitors(context: Monitors, request: Request) -> list[MonitorRecord]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
     query, secrets = made(MonitorQuery, request.valid_query), request.may_edit
-    teams.require_present(request, query.as_of)
+    require_present(request, query.as_of)
     if query.as_of is not None:
         records, count = request.node.transact_at(query.as_of, past.page, query, secrets)
     else:
@@ -92,7 +93,7 @@ def check_monitor(context: Monitor, request: Request) -> Deferred:
 def get_monitor(context: Monitor, request: Request) -> MonitorRecord:
     """One monitor."""
     at = request.valid_query["as_of"]
-    teams.require_present(request, at)
+    require_present(request, at)
     if at is not None:
         then: MonitorRecord = request.node.transact_at(at, past.one, context.id, request.may_edit)
         return then

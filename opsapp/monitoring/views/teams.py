@@ -12,18 +12,11 @@ from pyramid.request import Request
 
 from opsapp.agents.engine import seen_agents
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Forbidden
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import MonitorSettings, agent_of
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.tree.rights import Sight
 from opsapp.web.tagrights import wrong_tags
-
-
-def require_present(request: Request, at: object) -> None:
-    """The past had other tags: it is not shown to who sees by tags."""
-    if at is not None and request.sight is not None:
-        raise Forbidden("You are in a team, and the past cannot be narrowed to what it may see.", code="not_for_teams")
 
 
 def seen_monitors(request: Request) -> Collection[str] | None:

@@ -79,7 +79,15 @@ HEALING = (
                 (
                     Field("target", "On what", required=True, hint="A host, a service like web-1/nginx, or all"),
                     Field("duration", "For how long", "span", required=True, preset="2 h"),
-                    Field("action", "Action", "choice", ("suppress", "queue", "notify_only", "release"), True),
+                    Field(
+                        "action",
+                        "What happens meanwhile",
+                        "choice",
+                        ("suppress", "queue", "notify_only", "release"),
+                        True,
+                        hint="Suppress: nothing is healed, nobody is told. Queue: judged when it ends."
+                        " Notify only: people are told. Release: rules act one level lower",
+                    ),
                     Field("reason", "Why"),
                 ),
             ),

@@ -118,7 +118,7 @@ WHOLE = {
     "agent.key": "created a new key for the host",
     "agent.key.revoke": "revoked the key of the host",
     "automation.webhook_token": "created a new webhook address for the automation",
-    "automation.apply_template": "created from a template the automation",
+    "automation.apply_template": "used a template to create the automation",
     "agent.command": "ran a command on the host",
     "status_page.update": "changed the status page",
     "earlier_day.create": "imported the days before of the monitor",

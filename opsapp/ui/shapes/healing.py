@@ -9,7 +9,7 @@ from opsapp.healing.inlet_answers import InletRecord
 from opsapp.maintenance.records import HealingWindowRecord
 from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import spoken_target
+from opsapp.ui.sentences import count, spoken_target
 from opsapp.ui.words import rough_span
 
 STANDS = {
@@ -53,6 +53,7 @@ WORKERS = {
     "prediction": "Makes forecasts",
     "inlets": "Looks after events from elsewhere",
     "governor": "Takes trust back where heals fail",
+    "letter": "Sends the morning letter",
     "purge": "Removes what is older than it is kept",
 }
 
@@ -72,7 +73,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "heading": heading,
         "about": about,
         "health": health,
-        "work": _work(health),
+        "work": work_of(health),
         "rarity": _rarity(health.anomalies),
         "workers": tuple(_worker(worker) for worker in health.components),
         "windows": tuple(_window(row, names.get(row.target)) for row in answers[HEALING_WINDOWS]),
@@ -84,16 +85,18 @@ def _rarity(anomalies: AnomalyBudget) -> str | None:
     if anomalies.bound is None:
         return None
     often = float(f"{10**anomalies.bound:.2g}")
-    budget = f"so that {anomalies.false_a_week:g} false ones a week are told in all"
-    return f"Five minutes are an anomaly if they are as rare as one in {often:,.0f}, {budget}."
+    number = anomalies.false_a_week
+    alarms = f"About {number:g} false alarm{'' if number == 1 else 's'} a week may be told so, of all hosts together."
+    return f"Readings of five minutes are an anomaly if they are as rare as 1 in {often:,.0f}. {alarms}"
 
 
-def _work(health: Health) -> str:
+def work_of(health: Health) -> str:
     waiting, active = health.queue_depth, health.active_heals
     if not waiting and not active:
         return "Nothing waits, and nothing is under way."
-    cases = "1 case is under way" if active == 1 else f"{active} cases are under way"
-    return f"{cases}, {waiting} event{'' if waiting == 1 else 's'} wait{'s' if waiting == 1 else ''}."
+    cases = count(active, "case is", "cases are") if active else "No case is"
+    waits = count(waiting, "event waits", "events wait") if waiting else "no event waits"
+    return f"{cases} under way, {waits}."
 
 
 def _worker(worker: WorkerState) -> WorkerShown:

@@ -283,7 +283,8 @@ def _cause(joined: Joined) -> Sentence:
         told = [_held(top), *((Word(" "), *_held(same)) for same in joined[1:])]
         return said(None, "", *told, needs)
     if top.status == "unknown":
-        return said(None, "", sentence_of(top.cause) or "It has not been checked lately.")
+        have = "It has" if top.alike == 1 else "They have"
+        return said(None, "", sentence_of(top.cause) or f"{have} not been checked lately.")
     return said(None, "", sentence_of(top.cause) or "The check failed without a reason.", needs)
 
 
