@@ -14,7 +14,7 @@ from .runtime import backup, chainkey, embedded, sealedstore, seals, upgrades
 from .runtime.node import Node
 from .runtime.settings import check_apart, make_data_directory, private_files, store_settings
 from .web import configfile
-from .web.setup import reserve_view_names, settle_requests, settle_views
+from .web.setup import reserve_view_names, settle_events, settle_requests, settle_views
 from .web.viewscan import without_source
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,7 @@ def configure(settings: Mapping[str, Any], *, new_history: bool = False) -> Conf
         config.commit()
         reserve_view_names(config.registry)
         settle_views(config.registry)
+        settle_events(config.registry)
         settle_requests(config)
     return config
 

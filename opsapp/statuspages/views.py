@@ -133,7 +133,7 @@ def drop_logo(context: PageLogo, request: Request) -> Deleted:
 
 @api.get(OwnPages, role="admin", query=Paging, returns=[OwnPageRecord])
 def list_pages(context: OwnPages, request: Request) -> list[OwnPageRecord]:
-    """Pages of their own, beside the one of all: at most 50."""
+    """Pages of their own, beside the one of all: at most 200."""
     return page_of(request, ownpages.records(request.root))
 
 

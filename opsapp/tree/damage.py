@@ -88,14 +88,22 @@ def is_of_the_store(problem: BaseException) -> bool:
     return isinstance(problem, POSKeyError | StateLoadError | CorruptedError | Unreadable | Unopened)
 
 
+_PLAIN: set[type] = set()  # classes of objects that are read once their state is: a request looks at eight
+
+
 def load(item: Any) -> Any:
     """Load an item with its state read, and with the objects that it is nothing without (`loads_with` of its class).
     Damage too: a class that is not there, for which ZODB makes a stand-in without behaviour, and a sealed part that
     could not be opened (`unopened`)."""
-    if isinstance(item, Broken):
-        raise TypeError(f"its class {type(item).__module__}.{type(item).__name__} is not there")
-    item._p_activate()
     known = type(item)
+    if known in _PLAIN:
+        item._p_activate()
+        return item
+    if isinstance(item, Broken):
+        raise TypeError(f"its class {known.__module__}.{known.__name__} is not there")
+    if not hasattr(known, "unopened") and not getattr(known, "loads_with", ()):
+        _PLAIN.add(known)
+    item._p_activate()
     if hasattr(known, "unopened") and (unopened := item.unopened) is not None:
         raise unopened
     for name in getattr(known, "loads_with", ()):

@@ -29,6 +29,7 @@ from .fields import Body
 from .jsontext import dumps
 
 JSON = ("Content-Type", "application/json")
+MADE_ANEW = frozenset({"Content-Type", "Content-Length"})
 
 View = Callable[[Any, Request], Any]
 
@@ -129,10 +130,10 @@ def json_deriver(view: View, info: Any) -> View:
         if BY_PAGE in request.environ and _is_declared(value):
             response.records = value
             return response
-        response.body = dumps(value).encode()
-        headers = response.headerlist
-        headers[:] = [pair for pair in headers if pair[0] != "Content-Type"]
-        headers.append(JSON)
+        body, headers = dumps(value).encode(), response.headerlist
+        response.app_iter = [body]
+        headers[:] = [pair for pair in headers if pair[0] not in MADE_ANEW]
+        headers += (JSON, ("Content-Length", str(len(body))))
         return response
 
     return wrapped

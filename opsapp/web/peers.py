@@ -21,6 +21,7 @@ from .asked import request_id
 from .identity import Identity
 from .paths import REGISTRY_KEY as PATHS
 
+HEADER = "HTTP_" + peers.HEADER.upper().replace("-", "_")
 FORWARDED = "opsapp.forwarded"  # in the environ of a request that another node handed on
 TAKEN_ALONG = ("Range", "If-Range", "Last-Event-ID", "Accept", "Content-Type")
 GIVEN_BACK = (
@@ -30,8 +31,8 @@ GIVEN_BACK = (
 
 
 def read_node(request: Request, root: Any) -> Identity | None:
-    value, paths = request.headers.get(peers.HEADER), request.registry[PATHS]
-    if not value or not paths.is_forwardable(request.method, request.path_info):
+    value = request.environ.get(HEADER)
+    if not value or not request.registry[PATHS].is_forwardable(request.method, request.path_info):
         return None
     vouched = peers.vouched(request.node, request.method, _target(request), value, request_id(request.environ))
     if vouched is None or vouched.digest != _digest(request):

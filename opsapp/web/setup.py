@@ -13,6 +13,7 @@ from pyramid.renderers import JSON
 from pyramid.request import Request
 from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
+from zope.interface import providedBy
 
 from opsapp.runtime import certificateplaces, deletions, events, fence, leases, nodes, sealedstore
 from opsapp.runtime.internals import opened_databases
@@ -215,6 +216,20 @@ def settle_views(registry: Any) -> None:
     for known in list(registry.registeredAdapters()):
         if known.provided is IMultiView:
             registry.registerAdapter(MatchedViews(known.factory), known.required, IMultiView, known.name)
+
+
+def settle_events(registry: Any) -> None:
+    """Once all is included: Pyramid tells of each request four times, and looks up each time who hears it."""
+    tell, heard = registry.notify, {}
+
+    def notify(*events: Any) -> None:
+        kinds = tuple(map(type, events))
+        if kinds not in heard:
+            heard[kinds] = bool(registry.adapters.subscriptions([providedBy(event) for event in events], None))
+        if heard[kinds]:
+            tell(*events)
+
+    registry.notify = notify
 
 
 def settle_requests(config: Configurator) -> None:

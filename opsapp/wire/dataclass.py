@@ -60,7 +60,9 @@ def _constructor(made: type, fields: Tuple[Any, ...]) -> Callable[..., None]:
     lines = []
     for field in fields:
         name = field.name
-        known[f"_of_{name}"] = field.default if field.default_factory is dataclasses.MISSING else field.default_factory
+        value = field.default if field.default_factory is dataclasses.MISSING else field.default_factory
+        if value is not dataclasses.MISSING:
+            known[f"_of_{name}"] = value
         anew = field.default_factory is not dataclasses.MISSING
         default = "_missing" if anew else f"_of_{name}" if field.default is not dataclasses.MISSING else ""
         (keywords if getattr(field, "kw_only", False) else places).append(f"{name}={default}" if default else name)

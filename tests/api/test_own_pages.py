@@ -161,11 +161,11 @@ def test_a_page_that_cannot_be_is_refused(service, page, body, status):
     service.ada.post_json("/api/status/pages", body, status=status)
 
 
-def test_there_are_at_most_fifty(service):
-    for number in range(50):
+def test_there_are_at_most_two_hundred(service):
+    for number in range(200):
         service.ada.post_json("/api/status/pages", {"slug": f"p{number}", "name": "x"}, status=201)
     answer = service.ada.post_json("/api/status/pages", {"slug": "more", "name": "x"}, status=409).json
-    assert (answer["code"], "50" in answer["error"]) == ("too_many_pages", True)
+    assert (answer["code"], "200" in answer["error"]) == ("too_many_pages", True)
 
 
 def test_pages_are_kept_as_code_by_the_names_of_monitors(service, shop, page):

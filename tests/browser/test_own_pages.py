@@ -28,3 +28,21 @@ def test_an_admin_makes_a_page_that_shows_its_monitors_alone(page, house):
     assert page.title.endswith("Acme")
     assert [name for name in texts(page, ".comp h3") if "till" in name] == ["Acme till"]
     assert "Other till" not in page.page_source
+
+
+def test_a_visitor_of_a_page_with_a_password_says_it_once(page, house):
+    till = house.admin.post("/api/monitoring/endpoints", {"name": "Closed till", "type": "push"})["id"]
+    groups = [{"name": "Yours", "monitors": [till]}]
+    house.admin.post("/api/status/pages", {"slug": "closed", "name": "Closed Corp", "groups": groups})
+    house.admin.put("/api/status/pages/closed/password", {"password": "a word for them"})
+    page.get(f"{house.url}/status/closed/history")
+    assert "Closed Corp" not in page.page_source
+    fill_in(page, "main form", password="a wrong word")
+    press(page, "main form button")
+    assert "wrong" in text(page, "#wrong")
+    fill_in(page, "main form", password="a word for them")
+    press(page, "main form button")
+    assert page.current_url == f"{house.url}/status/closed/history"
+    page.get(f"{house.url}/status/closed")
+    assert "Closed till" in text(page, "main")
+    page.get_log("browser")  # the answers 401

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from opsapp.healing.engine import requestdrafts, waves
+from opsapp.healing.engine import arrivals, pipeline, requestdrafts, steps, waves
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import CaseBook
 from opsapp.healing.resources.requestdrafts import DraftPiece
@@ -53,6 +53,31 @@ def half_way(outage):
     until(outage, lambda: len(awaiting(outage)) >= 2 * PIECE)
     assert requests(outage) == []
     return outage
+
+
+def test_no_transaction_of_an_outage_takes_up_more_than_a_piece_of_it(ward, monkeypatch):
+    """One that opened a case for each of 1,000 alerts wrote 3,000 objects."""
+    outage, taken = fleets(ward)(300, level="approve"), []
+
+    def noted(real):
+        def note(*given):
+            taken[-1][real.__name__] += 1
+            return real(*given)
+
+        return note
+
+    def work(*given, real=pipeline.work):
+        taken.append(Counter())
+        return real(*given)
+
+    monkeypatch.setattr(arrivals, "receive", noted(arrivals.receive))
+    monkeypatch.setattr(steps, "advance", noted(steps.advance))
+    monkeypatch.setattr(pipeline, "work", work)
+    outage.until_asked()
+    for name in ("receive", "advance"):
+        assert max(piece[name] for piece in taken) == pipeline.RECEIVED_AT_ONCE == 250
+        assert sum(piece[name] for piece in taken) >= 300
+    assert len(awaiting(outage)) == 300
 
 
 def test_one_request_and_one_message_however_many_transactions_write_it(fleet):

@@ -294,7 +294,7 @@ def test_a_kill_leaves_one_trial_with_one_outcome(fleet, gone):
 def test_a_clock_that_is_set_moves_the_moment_with_it(fleet):
     outage = fleet(5)
     wave = until_open(outage)
-    outage.here.node.transact(lambda root: healing_of(root).trials.move(3600))
+    outage.here.node.transact(lambda root: healing_of(root).trials.move_waves(3600))
     [moved] = compared(outage)
     assert (moved.moment - wave.moment, moved.due - wave.due, moved.opened_at - wave.opened_at) == (3600, 3600, 3600)
 

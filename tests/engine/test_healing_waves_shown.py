@@ -4,10 +4,10 @@ import pytest
 
 from opsapp.healing.answers import CaseWave
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine import clocks
 from opsapp.healing.engine.overview import MOST_CASES
 from opsapp.healing.engine.warroom import section
 from opsapp.healing.logic.waves import WaveSizes
-from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case
 from opsapp.ui.shapes.case import wave_words
 from opsapp.ui.shapes.incidents import HealOfIncident, waves_told
@@ -154,7 +154,9 @@ def test_a_step_of_the_clock_moves_the_outage_with_it(fleet):
     while not outage.acted:
         outage.step()
     [before] = deeds(outage)
-    outage.here.node.transact(lambda root: healing_of(root).move(3600, outage.here.clock.now() + 3600))
+    outage.here.node.transact(clocks.move, 3600)
+    while outage.here.node.transact(clocks.move_on):
+        pass
     [after] = deeds(outage)
     assert after.began_at == before.began_at + 3600
 

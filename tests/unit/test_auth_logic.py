@@ -44,8 +44,17 @@ def test_passwords(password, fine):
 
 
 def test_common_passwords_are_such_that_could_be_chosen():
-    assert len(names.common_passwords()) > 5000
-    assert all(len(each) >= names.SHORTEST and each == each.casefold() for each in names.common_passwords())
+    common = names.common_passwords().split("\n")
+    assert not common[0]
+    assert not common[-1]
+    listed = [each for each in common if each]
+    assert len(listed) > 5000
+    assert all(len(each) >= names.SHORTEST and each == each.casefold() for each in listed)
+    assert {names.password_problem(each, "ada") for each in (listed[0], listed[-1], listed[9].upper())} == {
+        "is one of the most common passwords"
+    }
+    assert names.password_problem(f"{listed[0]}\n{listed[1]}", "ada") is None
+    assert names.password_problem(listed[0][:-1] + "\u20ac", "ada") is None
 
 
 def test_one_password_in_two_forms_is_one():

@@ -16,8 +16,9 @@ INSTALL = "/api/agents/install-script"
 
 def read_agent_key(request: Request, root: Root) -> Identity | None:
     """`X-Agent-Key`; for the install script alone `?key=` too, because a bare host has nothing else."""
-    key = request.headers.get("X-Agent-Key")
-    if key is None and request.path_info.rstrip("/") == INSTALL:
+    asked = request.environ
+    key = asked.get("HTTP_X_AGENT_KEY")
+    if key is None and asked.get("PATH_INFO", "").rstrip("/") == INSTALL:
         key = request.GET.get("key")
     if not key or not KEY.fullmatch(key):
         return None

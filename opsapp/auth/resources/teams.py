@@ -66,9 +66,10 @@ def give_approve(root: Root) -> None:
 
 def is_limited(root: Root, username: str) -> bool:
     """Who is in a team and is no admin."""
+    if username not in members_of(root) and not membership.is_bound(root, username):
+        return False
     user = users_of(root).get(username)
-    is_member = username in members_of(root) or membership.is_bound(root, username)
-    return is_member and (user is None or user.role != "admin")
+    return user is None or user.role != "admin"
 
 
 def sight_for(root: Root, username: str) -> Sight | None:

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 EVENTS_AT_ONCE = 1000
 BATCH_S = 0.1  # so long alerts are gathered before they are committed, while there are more to look at
-CASES_AT_ONCE = 500
+RECEIVED_AT_ONCE = CASES_AT_ONCE = 250  # of an outage of thousands: nobody else waits longer for a commit
 REFRESH_S = 2.0
 REFRESH_NEWS_S = 0.25  # when there is something new: at most so often
 DAY_S = 86400.0
@@ -313,7 +313,7 @@ def work(
     now: float,
     inventory: Inventory,
     failing: Holding,
-    events: int = EVENTS_AT_ONCE,
+    events: int = RECEIVED_AT_ONCE,
     only: tuple[str, ...] | None = None,
 ) -> StepResult:
     """One transaction: so many events, and all due cases or only those named. While there is something to be moved with

@@ -17,6 +17,7 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import LANE, SharedRead
 from opsapp.tree.root import Root
 
+from .changedmonitors import ChangedMonitors
 from .statuspage import status_document
 
 KEY = "opsapp.monitoring.lateststatus"
@@ -24,7 +25,7 @@ KEPT_S = 5.0  # what changes without a commit (a window begins, a check is overd
 DEAR_S = 0.05  # of processor time: one that costs more is made for a quarter of the time at most
 REST = 4
 KEPT_BYTES = 8 << 20  # of what is made of one document
-MOST_PAGES = 100  # whose documents are kept beside that of the page of all
+MOST_PAGES = 200  # whose documents are kept beside that of the page of all
 SMALL = 1400  # bytes, of which packing saves nothing
 
 Render = Callable[[StatusDocument], str]
@@ -47,6 +48,7 @@ class KeptText(NamedTuple):
 class StatusNow:
     def __init__(self, document: StatusDocument, state: object, at: float, cost: float):
         self.document, self.state, self.at, self.cost = document, state, at, cost
+        self.look = 0  # of `ChangedMonitors`
         self._texts: dict[Hashable, KeptText] = {}
         self._room = KEPT_BYTES
 
@@ -69,8 +71,16 @@ class StatusNow:
 class LatestStatus:
     """One per node and page. On the hub all who ask share one making; a page that shows it makes it in its thread."""
 
-    def __init__(self, node: Node, document_of: Callable[[Root], StatusDocument] | None = None):
+    def __init__(
+        self,
+        node: Node,
+        document_of: Callable[[Root], StatusDocument] | None = None,
+        changed: ChangedMonitors | None = None,
+    ):
+        """`changed`: of a page of its own, which is made again for a change of its monitors alone."""
         self._node = node
+        self._changed = changed
+        self._changed_for_pages = ChangedMonitors(node, KEPT_S) if changed is None else changed
         self._document_of = document_of or (lambda root: status_document(node, root))
         self._pages: dict[str, LatestStatus] = {}
         self._made: StatusNow | None = None
@@ -95,7 +105,7 @@ class LatestStatus:
         if latest is None:
             while len(self._pages) >= MOST_PAGES:
                 del self._pages[next(iter(self._pages))]
-            latest = self._pages[name] = LatestStatus(self._node, document_of)
+            latest = self._pages[name] = LatestStatus(self._node, document_of, self._changed_for_pages)
         return latest
 
     def _serves(self, made: StatusNow) -> bool:
@@ -106,9 +116,21 @@ class LatestStatus:
 
     def _make(self) -> StatusNow:
         at, state, before = self._node.clock.monotonic(), self._node.last_transaction(), time.thread_time()
+        look = 0 if self._changed is None else self._changed.look(state)
+        made = self._made
+        if made is not None and at - made.at < KEPT_S and self._still_holds(made):
+            made.state = state
+            return made
         document = self._node.transact(self._document_of)
-        self._made = StatusNow(document, state, at, time.thread_time() - before)
-        return self._made
+        self._made = made = StatusNow(document, state, at, time.thread_time() - before)
+        made.look = look
+        return made
+
+    def _still_holds(self, made: StatusNow) -> bool:
+        """What was committed since concerns other pages."""
+        if self._changed is None:
+            return False
+        return not self._changed.has_changed((monitor.id for monitor in made.document.monitors), made.look)
 
 
 def latest_status(node: Node) -> LatestStatus:

@@ -20,7 +20,7 @@ from opsapp.wire.records import changed, made, settings_of
 from .offers import lacking, offered
 from .settings import EVENT
 
-MOST = 50
+MOST = 200
 
 
 def records(root: Root) -> list[OwnPageRecord]:
