@@ -284,11 +284,13 @@ def test_an_inlet_is_added_with_its_address_shown_once_and_deleted(service, brow
     assert address not in page.text
     assert "1 event fires, it is about no host or monitor that is known" in page.text
     service.anonymous.post_json(address, {"id": "2"})
-    assert "1 entry that came was no event; the last: body status must be" in ada.get("/healing/inlets").text
-    assert "host names the host, monitor the monitor." in page.text
+    refused = "1 entry was refused, for what came was no event; the last one: body status must be"
+    assert refused in ada.get("/healing/inlets").text
+    assert "The label host names the host, monitor names the monitor." in page.text
     page = press(page, "inlets.change", name="Grafana 2", host="box").follow()
-    assert "box names the host, monitor the monitor." in page.text
+    assert "The label box names the host, monitor names the monitor." in page.text
     sent = page.click("Grafana 2")
+    assert sent.html.h1.text == "What an inlet sent", "and not the name of an event"
     assert "Full on nowhere" in sent.click(href="/incidents/").text
     page = press(page, "inlets.delete").follow()
     assert page.html.select_one(".deleted b").text == "Grafana 2"

@@ -64,7 +64,9 @@ def test_members_join_and_leave_in_the_forms_of_entra_and_okta(provider):
     assert members(provider, group) == {a}
     provider.patch(place, {"op": "replace", "value": {"id": group["id"], "displayName": "Shops"}})
     assert provider.get(place)["displayName"] == "Shops"
-    assert provider.get("/Users/" + a)["groups"] == [{"value": group["id"], "display": "Shops"}]
+    (told,) = provider.get("/Users/" + a)["groups"]
+    assert (told["value"], told["display"]) == (group["id"], "Shops")
+    assert told["$ref"] == provider.get(place)["meta"]["location"]
     provider.patch(place, {"op": "remove", "path": "members"})
     assert members(provider, group) == set()
     put = provider.ask("PUT", place, {"displayName": "Shop", "members": [{"value": b}, {"value": c}]})
@@ -83,6 +85,9 @@ def test_groups_are_found(provider):
     assert provider.found("Groups", f'id eq "{shop["id"]}" and members.value eq "{b}"') == []
     assert "members" not in provider.get("/Groups?excludedAttributes=members")["Resources"][0]
     assert "members" not in provider.get("/Groups?attributes=id,displayName")["Resources"][0]
+    only = provider.get(f"/Users/{a}?attributes=userName,name.givenName")
+    assert only.keys() == {"id", "schemas", "userName"}
+    assert "userName" not in provider.get("/Users?excludedAttributes=userName")["Resources"][0]
     assert provider.group("SHOP", status=409)["scimType"] == "uniqueness"
 
 

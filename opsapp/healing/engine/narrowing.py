@@ -26,7 +26,7 @@ PLAIN = (
 WORSE = "worse"
 WHOLE = ("held", "level", "approval", "snapshot", "execute", "confirm", "rollback")  # gates that name nothing else
 BY_REASON = ("plan", "step", "not_begun", "verdict", "outcome")  # whose detail is a reason
-UNTOLD = ("said",)  # gates of free text
+UNTOLD = ("said", "cause")  # gates of free text
 
 IsSeen = Callable[[str], bool]  # of a request, by its id
 
@@ -76,6 +76,6 @@ def _gates(gates: Iterable[CaseGate]) -> Iterable[CaseGate]:
     for gate in gates:
         if gate.gate in WHOLE:
             yield gate
-        elif gate.gate not in UNTOLD:
+        elif gate.gate not in UNTOLD and not (gate.gate == "root_cause" and gate.detail):
             detail = reason_without_names(gate.detail) if gate.gate in BY_REASON else ""
             yield replace(gate, detail=detail)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
 from itertools import islice, takewhile
 from typing import Any
 
@@ -33,9 +32,8 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from . import ledgercounts
-from .latertrees import NO_TREE, grown
 from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
-from .ledgersubjects import among, page_of
+from .ledgersubjects import ABOUT, among, page_of, under_way
 
 
 class LedgerEntry(SealedFields, Record):
@@ -109,7 +107,6 @@ class Ledger(Folder):
     folded_tallies: OOBTree | None = None  # what the folded entries add to `effect`: its key -> FoldedTally
     outcomes: OOBTree | None = None  # (rule, outcome) -> how many; an older store has none before its evolve step
     counted_links = 0  # of the chain, so many are in it
-    by_subject: OOBTree = NO_TREE  # of the entries that say what they are about
     archived = 0  # so many links of the chain were written to an archive
 
     def __init__(self) -> None:
@@ -203,6 +200,8 @@ class Ledger(Folder):
     def _chain(self, record: LedgerRecord, key: bytes) -> None:
         self.head = str(record.hash)
         self.order[self.links() + 1] = record.id
+        if record.subject:
+            _add(self.by_both, (ABOUT, record.subject), record.id)
         self.ended = chain.signed_end(key, self.links(), self.head) if key else None
         if self.filters is not None:
             self.filters.catch_up(self)
@@ -242,8 +241,6 @@ class Ledger(Folder):
 
     def _index(self, record: LedgerRecord) -> None:
         self.all.add(record.id)
-        if record.subject:
-            _add(grown(self, "by_subject"), record.subject, record.id)
         _add(self.by_rule, record.rule_id, record.id)
         for name in names_of(record.target):
             _add(self.by_target, name, record.id)
@@ -251,8 +248,8 @@ class Ledger(Folder):
 
     def unindex(self, record: LedgerRecord) -> None:
         self.all.remove(record.id)
-        if record.subject in self.by_subject:
-            _remove(self.by_subject, record.subject, record.id)
+        if record.subject:
+            _remove(self.by_both, (ABOUT, record.subject), record.id)
         _remove(self.by_rule, record.rule_id, record.id)
         for name in names_of(record.target):
             _remove(self.by_target, name, record.id)
@@ -318,8 +315,8 @@ class Ledger(Folder):
         if index is None:
             return 0, []
         if subjects is not None:
-            fits = None if only == NO_FILTER else partial(self._fitting, only)
-            total, ids = page_of(self._about(subjects), None if index is self.all else index, limit, offset, fits)
+            these = None if index is self.all else index
+            total, ids = page_of(self._about(subjects), these, limit, offset, only, self._fitting)
             return total, [*self.records(ids)]
         if only == NO_FILTER:
             return index.count, [*self.records(index.newest(offset, limit))]
@@ -327,7 +324,8 @@ class Ledger(Folder):
         return len(fitting), [*self.records(fitting[offset : offset + limit])]
 
     def _about(self, subjects: Collection[str]) -> list[EntryIndex]:
-        return [index for subject in subjects if (index := held(self.by_subject, subject)) is not None]
+        final = (held(self.by_both, (ABOUT, subject)) for subject in subjects)
+        return [_index_of(tuple(under_way(self, subjects))), *(index for index in final if index is not None)]
 
     def before(
         self, last: int | None, limit: int, only: LedgerFilter, subjects: Collection[str] | None = None

@@ -80,6 +80,8 @@ class ScimAttribute:
 
 @dataclass(frozen=True)
 class ScimSubAttribute:
+    leaves_out_null: ClassVar[bool] = True
+
     name: str
     type: str = "string"
     multi: Annotated[bool, SaidAs("multiValued")] = False
@@ -88,6 +90,7 @@ class ScimSubAttribute:
     mutability: str = "readWrite"
     returned: str = "default"
     uniqueness: str = "none"
+    refers_to: Annotated[tuple[str, ...] | None, Most(2), SaidAs("referenceTypes")] = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,13 @@ TYPES = {
 }
 _ID = ScimAttribute("id", case=True, mutability="readOnly", returned="always", uniqueness="server")
 _EXTERNAL_ID = ScimAttribute("externalId", case=True)
-_REFERENCE = (ScimSubAttribute("value"), ScimSubAttribute("display", mutability="readOnly"))
+
+
+def _reference(to: str, *more: ScimSubAttribute) -> tuple[ScimSubAttribute, ...]:
+    place = ScimSubAttribute("$ref", "reference", mutability="readOnly", refers_to=(to,))
+    return (ScimSubAttribute("value", case=True), place, *more)
+
+
 _USER = (
     _ID,
     _EXTERNAL_ID,
@@ -151,14 +160,14 @@ _USER = (
         "complex",
         multi=True,
         mutability="readOnly",
-        parts=tuple(replace(part, mutability="readOnly") for part in _REFERENCE),
+        parts=tuple(replace(part, mutability="readOnly") for part in _reference("Group", ScimSubAttribute("display"))),
     ),
 )
 _GROUP = (
     _ID,
     _EXTERNAL_ID,
     ScimAttribute("displayName", required=True, uniqueness="server"),
-    ScimAttribute("members", "complex", multi=True, parts=_REFERENCE[:1]),
+    ScimAttribute("members", "complex", multi=True, parts=_reference("User")),
 )
 SCHEMAS = {
     schema: ScimSchema(schema, name, attributes, ResourceMeta("Schema", f"{BASE}/Schemas/{schema}"))

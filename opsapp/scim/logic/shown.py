@@ -55,6 +55,7 @@ class ResourceReference:
     leaves_out_null: ClassVar[bool] = True
 
     value: str
+    place: Annotated[str, SaidAs("$ref")]
     display: Text = None
 
 
@@ -84,24 +85,6 @@ class ScimGroup:
     members: Annotated[tuple[ResourceReference, ...] | None, Most(1_000_000)]
     meta: ResourceMeta
     schemas: Texts = (GROUP,)
-
-
-@dataclass(frozen=True)
-class ScimUserList:
-    total: Annotated[int, SaidAs("totalResults")]
-    start: Annotated[int, SaidAs("startIndex")]
-    given: Annotated[int, SaidAs("itemsPerPage")]
-    resources: Annotated[tuple[ScimUser, ...], Most(200), SaidAs("Resources")]
-    schemas: Texts = (LIST,)
-
-
-@dataclass(frozen=True)
-class ScimGroupList:
-    total: Annotated[int, SaidAs("totalResults")]
-    start: Annotated[int, SaidAs("startIndex")]
-    given: Annotated[int, SaidAs("itemsPerPage")]
-    resources: Annotated[tuple[ScimGroup, ...], Most(200), SaidAs("Resources")]
-    schemas: Texts = (LIST,)
 
 
 @dataclass(frozen=True)

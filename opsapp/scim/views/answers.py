@@ -11,13 +11,15 @@ from pyramid.response import Response
 from opsapp.lib.problems import Invalid, Malformed, Problem, TooLarge, UnsupportedType
 from opsapp.scim.logic.discovery import MOST_RESULTS
 from opsapp.scim.logic.given import GivenObject, ScimRefused
-from opsapp.scim.logic.shown import ScimError
+from opsapp.scim.logic.shown import BASE, LIST, ScimError, ScimGroup, ScimUser
 from opsapp.web.bodies import BODY_CAP
 from opsapp.web.jsontext import dumps, loads
+from opsapp.wire.records import plain
 
 CONTENT_TYPE = "application/scim+json"
 TAKEN = (CONTENT_TYPE, "application/json")
 USUAL_COUNT = 100
+ALWAYS = frozenset({"id", "schemas"})
 
 
 def said(request: Request, value: object, status: int = 200, location: str | None = None) -> Response:
@@ -76,14 +78,48 @@ def _number(request: Request, name: str, usual: int) -> int:
     return int(text)
 
 
-def leaves_out(request: Request, attribute: str) -> bool:
+class ChosenAttributes(NamedTuple):
+    """In small letters. `wanted` empty: all; a part (`name.givenName`) stands for the whole."""
+
+    wanted: frozenset[str]
+    unwanted: frozenset[str]
+
+    def has(self, attribute: str) -> bool:
+        name = attribute.lower()
+        return name in ALWAYS or (name not in self.unwanted and (not self.wanted or name in self.wanted))
+
+
+def chosen_in(request: Request) -> ChosenAttributes:
     """`attributes` names what is wanted, `excludedAttributes` what is not."""
-    wanted, unwanted = (
-        {name.strip().lower() for name in request.GET.get(parameter, "").split(",") if name.strip()}
-        for parameter in ("attributes", "excludedAttributes")
+    wanted = (name.strip().lower() for name in request.GET.get("attributes", "").split(","))
+    unwanted = (name.strip().lower() for name in request.GET.get("excludedAttributes", "").split(","))
+    return ChosenAttributes(
+        frozenset(name.rpartition(":")[2].partition(".")[0] for name in wanted if name), frozenset(unwanted)
     )
-    return attribute in unwanted or bool(wanted and attribute not in wanted)
+
+
+def resource(request: Request, row: ScimUser | ScimGroup, status: int = 200) -> Response:
+    location = row.meta.location if status == 201 else None
+    return said(request, _part_of(row, chosen_in(request)), status, location)
+
+
+def listed(request: Request, total: int, start: int, rows: Sequence[ScimUser | ScimGroup]) -> Response:
+    chosen = chosen_in(request)
+    counts = {"schemas": [LIST], "totalResults": total, "startIndex": start, "itemsPerPage": len(rows)}
+    return said(request, counts | {"Resources": [_part_of(row, chosen) for row in rows]})
+
+
+def _part_of(row: ScimUser | ScimGroup, chosen: ChosenAttributes) -> object:
+    return {name: value for name, value in plain(row).items() if chosen.has(name)}
 
 
 def location_of(request: Request, path: str) -> str:
     return str(request.host_url) + path
+
+
+def user_place(request: Request, user_id: str) -> str:
+    return location_of(request, f"{BASE}/Users/{user_id}")
+
+
+def group_place(request: Request, group_id: str) -> str:
+    return location_of(request, f"{BASE}/Groups/{group_id}")

@@ -14,11 +14,11 @@ from opsapp.scim.logic.filters import WantedValue, wanted_in
 from opsapp.scim.logic.given import ScimRefused
 from opsapp.scim.logic.memberships import GroupChange
 from opsapp.scim.logic.operations import operations_in
-from opsapp.scim.logic.shown import MOST_MEMBERS, ResourceMeta, ResourceReference, ScimGroup, ScimGroupList, moment
+from opsapp.scim.logic.shown import MOST_MEMBERS, ResourceMeta, ResourceReference, ScimGroup, moment
 from opsapp.web import api
 from opsapp.web.bodies import RAW
 
-from .answers import CONTENT_TYPE, body_of, leaves_out, location_of, nothing, page_of, said
+from .answers import CONTENT_TYPE, body_of, chosen_in, group_place, listed, nothing, page_of, resource, user_place
 
 MEMBER = ("members", "members.value")
 KNOWN = frozenset({"id", "displayname", "externalid", *MEMBER})
@@ -29,7 +29,7 @@ def scim_groups(context: ProvisionedGroups, request: Request) -> Response:
     """A page of them, or those that a filter names. A page with very many members is shorter than was asked."""
     page, ids = page_of(request), _found(context, request)
     rows = tuple(_within(request, context.some(page.of(ids))))
-    return said(request, ScimGroupList(len(ids), page.start, len(rows), rows))
+    return listed(request, len(ids), page.start, rows)
 
 
 def _within(request: Request, groups: Iterable[ProvisionedGroup]) -> Iterator[ScimGroup]:
@@ -74,13 +74,13 @@ def create_scim_group(context: ProvisionedGroups, request: Request) -> Response:
     _require(request, wanted.joining)
     group = engine.provision_group(request.root, wanted.name, wanted.joining, request.actor)
     request.audited = True
-    return said(request, shown(request, group), 201, _place(request, group))
+    return resource(request, shown(request, group), 201)
 
 
 @api.get(ProvisionedGroup, role="provider", returns=CONTENT_TYPE)
 def scim_group(context: ProvisionedGroup, request: Request) -> Response:
     """One group."""
-    return said(request, shown(request, context))
+    return resource(request, shown(request, context))
 
 
 @api.replace(ProvisionedGroup, role="provider", body=RAW, returns=CONTENT_TYPE, audit="scim.group.update")
@@ -88,7 +88,7 @@ def replace_scim_group(context: ProvisionedGroup, request: Request) -> Response:
     """Who is not named is not in it any more."""
     wanted = memberships.group_in(body_of(request))
     _carry_out(request, context, wanted.without(set(context.members) - wanted.joining))
-    return said(request, shown(request, context))
+    return resource(request, shown(request, context))
 
 
 @api.patch(ProvisionedGroup, role="provider", body=RAW, returns=CONTENT_TYPE, audit="scim.group.update")
@@ -122,11 +122,9 @@ def delete_scim_group(context: ProvisionedGroup, request: Request) -> Response:
 
 def shown(request: Request, group: ProvisionedGroup) -> ScimGroup:
     members = None
-    if not leaves_out(request, "members"):
-        members = tuple(ResourceReference(member_id) for member_id in group.members)
-    meta = ResourceMeta("Group", _place(request, group), moment(group.created_at), moment(group.changed_at))
+    if chosen_in(request).has("members"):
+        above = user_place(request, "")
+        members = tuple(ResourceReference(member_id, above + member_id) for member_id in group.members)
+    place = group_place(request, group.__name__)
+    meta = ResourceMeta("Group", place, moment(group.created_at), moment(group.changed_at))
     return ScimGroup(group.__name__, group.name.name, group.name.external_id, members, meta)
-
-
-def _place(request: Request, group: ProvisionedGroup) -> str:
-    return location_of(request, f"{ProvisionedGroups.url}/{group.__name__}")

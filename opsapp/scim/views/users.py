@@ -10,11 +10,11 @@ from opsapp.auth.resources import ProvisionedUser, ProvisionedUsers, provisioned
 from opsapp.scim.logic import people
 from opsapp.scim.logic.filters import WantedValue, wanted_in
 from opsapp.scim.logic.operations import operations_in
-from opsapp.scim.logic.shown import ResourceMeta, ResourceReference, ScimUser, ScimUserList, emails_of, moment, name_of
+from opsapp.scim.logic.shown import ResourceMeta, ResourceReference, ScimUser, emails_of, moment, name_of
 from opsapp.web import api
 from opsapp.web.bodies import RAW
 
-from .answers import CONTENT_TYPE, body_of, leaves_out, location_of, nothing, page_of, said
+from .answers import CONTENT_TYPE, body_of, chosen_in, group_place, listed, nothing, page_of, resource, user_place
 
 KNOWN = frozenset({"id", "username", "externalid"})
 
@@ -24,7 +24,7 @@ def scim_users(context: ProvisionedUsers, request: Request) -> Response:
     """A page of them, or those that a filter names."""
     page, ids = page_of(request), _found(context, request)
     rows = tuple(shown(request, entry) for entry in context.some(page.of(ids)))
-    return said(request, ScimUserList(len(ids), page.start, len(rows), rows))
+    return listed(request, len(ids), page.start, rows)
 
 
 def _found(context: ProvisionedUsers, request: Request) -> list[str]:
@@ -48,20 +48,20 @@ def create_scim_user(context: ProvisionedUsers, request: Request) -> Response:
     """A new user, who has no password here."""
     entry = engine.provision_user(request.root, people.person_in(body_of(request)), request.actor)
     request.audited = True
-    return said(request, shown(request, entry), 201, _place(request, entry))
+    return resource(request, shown(request, entry), 201)
 
 
 @api.get(ProvisionedUser, role="provider", returns=CONTENT_TYPE)
 def scim_user(context: ProvisionedUser, request: Request) -> Response:
     """One user."""
-    return said(request, shown(request, context))
+    return resource(request, shown(request, context))
 
 
 @api.replace(ProvisionedUser, role="provider", body=RAW, returns=CONTENT_TYPE, audit="scim.user.update")
 def replace_scim_user(context: ProvisionedUser, request: Request) -> Response:
     """What is left out is nothing."""
     engine.change_provisioned(request.root, context, people.person_in(body_of(request)), request.actor)
-    return said(request, shown(request, context))
+    return resource(request, shown(request, context))
 
 
 @api.patch(ProvisionedUser, role="provider", body=RAW, returns=CONTENT_TYPE, audit="scim.user.update")
@@ -69,7 +69,7 @@ def patch_scim_user(context: ProvisionedUser, request: Request) -> Response:
     """All operations, or none."""
     person = people.patched(context.person, operations_in(body_of(request)))
     engine.change_provisioned(request.root, context, person, request.actor)
-    return said(request, shown(request, context))
+    return resource(request, shown(request, context))
 
 
 @api.delete(ProvisionedUser, role="provider", audit="scim.user.delete")
@@ -90,8 +90,8 @@ def shown(request: Request, entry: ProvisionedUser) -> ScimUser:
         name_of(person),
         emails_of(person),
         person.active and not _is_kept_out(request, entry),
-        () if leaves_out(request, "groups") else _groups(request, entry),
-        ResourceMeta("User", _place(request, entry), moment(entry.created_at), moment(entry.changed_at)),
+        _groups(request, entry) if chosen_in(request).has("groups") else (),
+        ResourceMeta("User", user_place(request, entry.__name__), moment(entry.created_at), moment(entry.changed_at)),
     )
 
 
@@ -102,9 +102,5 @@ def _is_kept_out(request: Request, entry: ProvisionedUser) -> bool:
 
 
 def _groups(request: Request, entry: ProvisionedUser) -> tuple[ResourceReference, ...]:
-    groups = provisioned_groups_of(request.root).some(entry.groups)
-    return tuple(ResourceReference(group.__name__, group.name.name) for group in groups)
-
-
-def _place(request: Request, entry: ProvisionedUser) -> str:
-    return location_of(request, f"{ProvisionedUsers.url}/{entry.__name__}")
+    groups, above = provisioned_groups_of(request.root).some(entry.groups), group_place(request, "")
+    return tuple(ResourceReference(group.__name__, above + group.__name__, group.name.name) for group in groups)

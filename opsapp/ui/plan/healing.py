@@ -166,7 +166,7 @@ HEALING = (
     ),
     Page(
         "/healing/inlets/{inlet_id}",
-        "What it sent",
+        "What an inlet sent",
         (
             Part(
                 "Events, newest update first",

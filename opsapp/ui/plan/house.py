@@ -115,6 +115,7 @@ HOUSE = (
                     Column("May see", "see"),
                     Column("May act", "act"),
                     Column("May change", "change"),
+                    Column("May approve", "approve"),
                 ),
                 name="teams",
                 paged=True,

@@ -156,7 +156,9 @@ def _chosen(case: CaseShown) -> list[GateLine]:
     for entry in case.entries:
         action = entry.action_type
         if action and action != "rollback":
-            chosen.append(GateLine("ok", action, "chosen", helped_before(case, action) or "not tried before"))
+            known = any(record.action_type == action for record in case.records)
+            before = helped_before(case, action) or ("not tried before" if known else "")
+            chosen.append(GateLine("ok", action, "chosen", before))
     return list(dict.fromkeys(chosen))
 
 

@@ -130,8 +130,8 @@ def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _refused(row: InletRecord) -> str:
-    entries = "1 entry that came was" if row.refused == 1 else f"{row.refused} entries that came were"
-    return f"{entries} no event; the last: {row.last_refusal}." if row.refused else ""
+    entries = count(row.refused, "entry was", "entries were")
+    return f"{entries} refused, for what came was no event; the last one: {row.last_refusal}." if row.refused else ""
 
 
 def _standing(row: InletRecord) -> tuple[str, str]:

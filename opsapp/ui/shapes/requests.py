@@ -136,7 +136,9 @@ def command(plan: PlanShown) -> str:
 
 
 def _record(record: TimesHelped | None) -> str:
-    if not record or not record.total:
+    if record is None:
+        return ""
+    if not record.total:
         return "never done before"
     return f"helped {record.helped} of {count(record.total, 'time')}"
 

@@ -173,10 +173,10 @@ def as_file(name: str, text: str) -> Response:
 
 
 def title_of(page: Page, sections: list[builder.Shown]) -> str:
-    """A page about one thing says its name."""
-    if "{" not in page.path or not sections or not sections[0].rows:
+    """A page about one thing says its name; the first row of a list is not what the page is about."""
+    if "{" not in page.path or not sections or isinstance(sections[0].value, list):
         return page.title
-    names = (builder.dig(sections[0].rows[0], field) for field in ("label", "hostname", "name", "monitor_name"))
+    names = (builder.dig(sections[0].value, field) for field in ("label", "hostname", "name", "monitor_name"))
     name = next(filter(None, names), None)
     return f"{page.title}: {name}" if name else page.title
 
