@@ -21,7 +21,7 @@ def includeme(config):
 
     from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
     from .deployments import Deployment
-    from .engine import dependencies, deploymentreach, deployments, health, inlets, narrowing, reach, rulereach
+    from .engine import dependencies, deploymentreach, deployments, health, inlets, memberviews, reach, rulereach
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .logic.graph import Dependency
@@ -32,7 +32,7 @@ def includeme(config):
     config.registry.registerUtility(reach.KnownSubjects(), ISubjectTags)
     config.add_reach(CaseView, reach.tags_of_case)
     config.add_reach(Rule, rulereach.tags_of_rule)
-    config.add_event_reach("heal", reach.tags_of_heal_event, narrowing.event)
+    config.add_event_reach("heal", reach.tags_of_heal_event, memberviews.event)
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
     config.add_evolve_step(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.monitoring.resources import Monitoring, root_above
+from opsapp.monitoring.resources import Monitoring
 from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import root_above
 
 
 class PushAddress(Facet):

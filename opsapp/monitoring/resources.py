@@ -27,7 +27,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, descending, just_before, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace, SystemPlace
-from opsapp.tree.root import Root
+from opsapp.tree.root import Root, root_above
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made, parts_of, plain
 
@@ -333,7 +333,7 @@ class Incidents(Folder):
                 self.counts.add(ALL, *filter(None, [incident.monitor_id]), by=-1)
                 self._without(incident.monitor_id, incident_id)
                 for page in incident.pages:
-                    self.by_page[page].remove(incident_id)
+                    self.by_page.get(page, OOTreeSet()).discard(incident_id)
         return ids[-1] + "~" if len(ids) == limit else None
 
     def _without(self, monitor_id: str, incident_id: str) -> None:
@@ -364,12 +364,6 @@ class Incidents(Folder):
         """How many incidents began in [start, end); none is read."""
         ids = self.by_monitor.get(monitor_id)
         return 0 if not ids else len(ids.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))
-
-
-def root_above(node: Any) -> Root:
-    while node.__parent__ is not None:
-        node = node.__parent__
-    return node
 
 
 def set_up(root: Root) -> None:

@@ -1,5 +1,5 @@
 """SCIM 2.0 (RFC 7643, 7644) at /scim/v2: an identity provider makes, changes and ends users, and tells who is in which
-group. Its tokens are at /api/scim-tokens. Must not: decide what that means (auth.engine.provisioning)."""
+group. Its tokens are at /api/scim-tokens. Must not: decide what that means (auth.engine.provisionedaccounts)."""
 
 from pyramid.config import Configurator
 

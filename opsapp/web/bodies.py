@@ -29,9 +29,9 @@ def read_only_names(records: Any) -> frozenset[str]:
 
 
 def cap_of(request: Request) -> int:
-    """Bytes that a body may have here."""
+    """Bytes that a body may have here. An address may be no text, which its view refuses."""
     paths: Paths = request.registry[REGISTRY_KEY]
-    return paths.body_limit(request.method, request.path_info, BODY_CAP)
+    return paths.body_limit(request.method, request.environ["PATH_INFO"], BODY_CAP)
 
 
 def read_object(request: Request, *, optional: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsapp.runtime.atwork import at_hand
 
@@ -19,62 +19,47 @@ Fields = Mapping[str, Any]
 NO_FIELDS: Fields = MappingProxyType({})
 
 
+class LogEvent(NamedTuple):
+    """`fields` are the values that the message gives a name (`path=…`), `more` what it does not say itself."""
+
+    at: float
+    level: str
+    logger: str
+    message: str
+    trace: str | None = None
+    fields: Fields = NO_FIELDS
+    more: Fields = NO_FIELDS
+
+
 class Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         trace = _trace(self, record) if record.exc_info or record.exc_text else None
         level, message, fields = record.levelname.lower(), record.getMessage(), fields_of(record)
         work = at_hand()
         more = NO_FIELDS if work is None else {n: v for n, v in work.fields().items() if n not in fields}
-        return self.line(record.created, level, record.name, message, trace, fields, more)
+        return self.line(LogEvent(record.created, level, record.name, message, trace, fields, more))
 
-    def line(
-        self,
-        at: float,
-        level: str,
-        logger: str,
-        message: str,
-        trace: str | None = None,
-        fields: Fields = NO_FIELDS,
-        more: Fields = NO_FIELDS,
-    ) -> str:
-        """`fields` are the values that the message gives a name (`path=…`), `more` what it does not say itself."""
+    def line(self, told: LogEvent) -> str:
         raise NotImplementedError
 
 
 class TextLine(Line):
     """A traceback is folded into the same line. The message says its fields itself."""
 
-    def line(
-        self,
-        at: float,
-        level: str,
-        logger: str,
-        message: str,
-        trace: str | None = None,
-        fields: Fields = NO_FIELDS,
-        more: Fields = NO_FIELDS,
-    ) -> str:
-        tail = "".join(f" {name}={value}" for name, value in more.items()) if more else ""
-        tail += f' trace="{_folded(trace)}"' if trace else ""
-        return f"time={_time(at)} level={level} logger={logger} {_folded(message)}{tail}"
+    def line(self, told: LogEvent) -> str:
+        tail = "".join(f" {name}={value}" for name, value in told.more.items()) if told.more else ""
+        tail += f' trace="{_folded(told.trace)}"' if told.trace else ""
+        return f"time={_time(told.at)} level={told.level} logger={told.logger} {_folded(told.message)}{tail}"
 
 
 class JsonLine(Line):
     """One JSON object a line; each value that the message names is a field of its own too."""
 
-    def line(
-        self,
-        at: float,
-        level: str,
-        logger: str,
-        message: str,
-        trace: str | None = None,
-        fields: Fields = NO_FIELDS,
-        more: Fields = NO_FIELDS,
-    ) -> str:
-        line = {**more, **fields, "time": _time(at), "level": level, "logger": logger, "message": message}
-        if trace:
-            line["trace"] = trace
+    def line(self, told: LogEvent) -> str:
+        said = {"time": _time(told.at), "level": told.level, "logger": told.logger, "message": told.message}
+        line = {**told.more, **told.fields, **said}
+        if told.trace:
+            line["trace"] = told.trace
         return json.dumps(line, ensure_ascii=False)
 
 

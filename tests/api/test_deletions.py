@@ -33,6 +33,7 @@ ENDS_AT_ONCE = {
     "DELETE /api/me/totp",
     "DELETE /api/oncall/schedules/{id}/calendar",
     "DELETE /api/oncall/schedules/{schedule_id}/overrides/{id}",
+    "DELETE /api/scim-tokens/{id}",
     "DELETE /api/secrets/{id}",
     "DELETE /api/teams/{id}",
     "DELETE /api/secrets/{id}/allow",

@@ -92,7 +92,7 @@ def test_an_address_that_is_no_text_gets_a_page_where_a_browser_asks(service):
         ("application/json", b'{"username": NaN, "password": "x"}', 400),
         ("application/json", b'{"a":1,"a":2}', 400),
         ("application/json", b"\xff", 400),
-        ("application/json", b"[" * 100_000, 400),
+        ("application/json", b"[" * 16_000, 400),
         ("application/json", b'{"username": 1' + b"0" * 5000 + b"}", 400),
         ("Application/JSON; Charset=UTF-8", b"{}", 422),
         ("application/json; charset=latin-1", b"{}", 415),

@@ -141,7 +141,7 @@ def test_a_filter_goes_on_where_it_has_looked(lookout, monkeypatch):
     )
     first, second = pages_of(service, "/incidents?q=mail")
     assert lines(first) == []
-    assert "There are earlier ones" in first.find(id="incidents").text
+    assert "The next page searches older ones" in first.find(id="incidents").text
     assert lines(second) == ["Mail"]
     assert second.select_one("form.filters [name=q]")["value"] == "mail"
 

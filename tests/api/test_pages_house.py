@@ -284,7 +284,7 @@ def test_an_inlet_is_added_with_its_address_shown_once_and_deleted(service, brow
     assert address not in page.text
     assert "1 event fires, it is about no host or monitor that is known" in page.text
     service.anonymous.post_json(address, {"id": "2"})
-    refused = "1 entry was refused, for what came was no event; the last one: body status must be"
+    refused = "Refused: 1 entry that could not be read as an event. Last reason: body status must be"
     assert refused in ada.get("/healing/inlets").text
     assert "The label host names the host, monitor names the monitor." in page.text
     page = press(page, "inlets.change", name="Grafana 2", host="box").follow()

@@ -10,6 +10,7 @@ LISTS = [page.path for page in PAGES if "{" not in page.path and not page.file]
 SAID = (
     "Nothing is watched yet, so nobody knows.",
     "No page of its own yet.",
+    "No token: no identity provider makes users here.",
     "There are no channels: nobody is told anything",
     "Not looked yet",
     "Not known yet",

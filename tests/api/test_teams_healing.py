@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from opsapp.auth.resources import sight_for
-from opsapp.healing.engine import narrowing, reach
+from opsapp.healing.engine import memberviews, reach
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.logic.gates import gates
@@ -109,10 +109,10 @@ def test_a_case_is_told_by_its_gates_and_without_free_text(ward, hosts):
 
 def test_words_that_name_others_are_left_out():
     free = "suppressed: the root cause zulu-db has failed"
-    assert narrowing.reason_without_names(free) == ""
-    assert narrowing.reason_without_names("worse: down holds on zulu-db") == "worse"
-    assert narrowing.reason_without_names("protected: by window of zulu-db") == "protected"
-    assert narrowing.reason_without_names("the condition still holds") == "the condition still holds"
+    assert memberviews.reason_without_names(free) == ""
+    assert memberviews.reason_without_names("worse: down holds on zulu-db") == "worse"
+    assert memberviews.reason_without_names("protected: by window of zulu-db") == "protected"
+    assert memberviews.reason_without_names("the condition still holds") == "the condition still holds"
 
 
 def test_gates_keep_their_words_and_lose_what_may_name_others(ward, hosts):
@@ -135,7 +135,7 @@ def test_gates_keep_their_words_and_lose_what_may_name_others(ward, hosts):
         healing = healing_of(root)
         case_id = next(iter(healing.book.cases))
         shown = story(healing, case_id, ward.node, operates=True, administers=False)
-        return narrowing.case(replace(shown, gates=tuple(gates(lines)), why=lines), set(), lambda _id: False)
+        return memberviews.case(replace(shown, gates=tuple(gates(lines)), why=lines), set(), lambda _id: False)
 
     narrowed = ward.service.read(told)
     assert "zulu" not in repr(narrowed)
@@ -190,7 +190,7 @@ def test_an_event_of_a_heal_is_told_without_names_of_others(ward, hosts):
     write(ward, f"agent:{hosts['shop']}", reason="suppressed: zulu", outcome="suppressed")
     event = Event("1", "heal", ward.events("heal")[-1], 0.0)
     assert "zulu" in json.dumps(event.data)
-    told = narrowing.event(event).data
+    told = memberviews.event(event).data
     assert "zulu" not in json.dumps(told)
     assert told.keys() == event.data.keys()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.approvals import resources as approvals
-from opsapp.healing.engine import pipeline
+from opsapp.healing.engine import casepurge
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.stages.case import ClosedCase
@@ -116,7 +116,7 @@ def test_closed_cases_go_a_page_at_a_time_and_open_ones_are_not_read(service):
 
 
 def test_reported_outcomes_go_by_pages(service, monkeypatch):
-    monkeypatch.setattr(pipeline, "PURGE_PAGE", 3)
+    monkeypatch.setattr(casepurge, "PAGE", 3)
 
     def fill(root):
         for n in range(8):
@@ -125,7 +125,7 @@ def test_reported_outcomes_go_by_pages(service, monkeypatch):
     service.transact(fill)
     after, steps = "", 0
     while after is not None:
-        after, steps = service.transact(pipeline.purge_reported, 50.0, after), steps + 1
+        after, steps = service.transact(casepurge.purge_reported, 50.0, after), steps + 1
     assert steps == 3
     assert service.transact(lambda root: sorted(healing_of(root).reported)) == ["agent:5", "agent:6", "agent:7"]
 

@@ -46,8 +46,8 @@ def test_rows_are_packed_by_agent():
     rows = [ForecastRecord("a1", "m", None, 1.0, 2.0, dice.randrange(100), None, None) for _ in range(3)]
     book.keep("a1", rows)
     book.keep("a2", [])
-    assert (book.of("a1"), book.of("a2"), list(book.rows())) == (rows, [], rows)
+    assert (book.of("a1"), book.of("a2"), book.about(None, None)) == (rows, [], rows)
     book.close(["a1"], rows)
     assert [row.hits_at for row in book.coming()] == sorted(row.hits_at for row in rows)
     book.keep("a1", [])
-    assert list(book.rows()) == []
+    assert book.about(None, None) == []

@@ -127,7 +127,8 @@ def test_trust_says_what_is_missing_and_who_may_move_it(case):
 
 
 def test_what_works_on_healing_is_named_by_what_it_does():
-    begun = (Path(healing_engine.__file__)).read_text(encoding="utf-8")
+    files = Path(healing_engine.__file__).parent.rglob("*.py")
+    begun = "".join(file.read_text(encoding="utf-8") for file in files)
     assert set(WORKERS) == set(re.findall(r'supervisor\.add\(\s*"healing-(\w+)"', begun))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.lib.problems import Conflict
-from opsapp.monitoring.engine.pushes import LEASE, move
+from opsapp.monitoring.engine.pushes import LEASE, move, move_on
 from opsapp.monitoring.logic.settings import complete
 from tests.support.monitoring import Lookout
 
@@ -133,5 +133,7 @@ def test_a_run_that_has_begun_moves_with_the_clock(job, lookout, seconds):
     node.leases.want(LEASE)
     node.leases.step()
     node.transact(move, seconds)
+    while node.transact(move_on):
+        pass
     lookout.tick()
     assert lookout.monitor(monitor_id)["run_started"] == started + seconds

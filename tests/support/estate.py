@@ -26,9 +26,8 @@ def fill(ward: Any) -> None:
     shop, gone = (lookout.add(name=name, retries=0, tags=["web", "public"]) for name in ("Shop", "Gone"))
     lookout.sees |= {shop: UP, gone: DOWN}
     lookout.run(120, step=10)
-    ada.post_json(
-        "/api/status/pages", {"slug": "acme", "name": "Acme", "groups": [{"name": "All", "monitors": [shop, gone]}]}
-    )
+    groups = [{"name": "All", "monitors": [shop, gone]}]
+    ada.post_json("/api/status/pages", {"slug": "acme", "name": "Acme", "groups": groups, "subscribe_by": ["webhook"]})
     days = [{"monitor": "Shop", "days": ["2055-01-13 86100 300", "2055-01-14 86400 0"]}]
     ada.post_json("/api/apply", {"document": {"earlier_days": days}})
     agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
@@ -95,6 +94,7 @@ def addresses(service: Any) -> list[str]:
         "/status",
         "/status/acme",
         "/status/acme/history",
+        "/status/acme/subscribe",
         f"/status/acme/monitors/{ids['/monitors']['id']}",
         f"/status/acme/incidents/{ids['/incidents']['id']}",
         "/status/history",

@@ -4,9 +4,14 @@ import os
 
 import pytest
 
+from opsapp.auth.config import LoginSettings
+from opsapp.auth.ldapconfig import LdapSettings
 from tests.support import copies
 from tests.support.agent_process import AgentProcess
 from tests.support.agent_server import AgentServer
+from tests.support.app import Service
+from tests.support.certificates import Authority
+from tests.support.directory import Slapd, asked_at
 from tests.support.frames import FrameClient
 from tests.support.raw import Raw
 from tests.support.serving import Serving
@@ -68,3 +73,22 @@ def umask():
     before = os.umask(0o022)
     yield
     os.umask(before)
+
+
+@pytest.fixture(scope="module")
+def slapd(tmp_path_factory):
+    place = tmp_path_factory.mktemp("directory")
+    with Slapd(place / "slapd", Authority(place)) as slapd:
+        slapd.fill()
+        yield slapd
+
+
+@pytest.fixture
+def directory_service(tmp_path, monkeypatch, slapd):
+    """A service of the test's own, whose users may be those of the directory."""
+    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    service = Service(tmp_path)
+    service.configure(LdapSettings, **asked_at(slapd))
+    service.configure(LoginSettings, attempts_per_ip=1000, attempts_per_user=1000)
+    yield service
+    service.close()

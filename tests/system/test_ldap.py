@@ -12,7 +12,6 @@ from opsapp.auth.ldapconfig import GroupMap, LdapSettings
 from opsapp.auth.resources import users_of
 from opsapp.lib.problems import Unauthenticated
 from tests.support.app import PASSWORD as LOCAL_PASSWORD
-from tests.support.app import Service
 from tests.support.certificates import Authority
 from tests.support.directory import BASE, GROUPS, PASSWORD, PEOPLE, SERVICE_PASSWORD, Slapd, asked_at, dn_of
 from tests.support.process import free_port
@@ -20,22 +19,9 @@ from tests.support.process import free_port
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture(scope="module")
-def slapd(tmp_path_factory):
-    place = tmp_path_factory.mktemp("directory")
-    with Slapd(place / "slapd", Authority(place)) as slapd:
-        slapd.fill()
-        yield slapd
-
-
 @pytest.fixture
-def service(tmp_path, monkeypatch, slapd):
-    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
-    service = Service(tmp_path)
-    service.configure(LdapSettings, **asked_at(slapd))
-    service.configure(LoginSettings, attempts_per_ip=1000, attempts_per_user=1000)
-    yield service
-    service.close()
+def service(directory_service):
+    return directory_service
 
 
 def sign_in(service, username, password=PASSWORD, status=200):

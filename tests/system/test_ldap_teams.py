@@ -2,35 +2,19 @@
 
 import pytest
 
-from opsapp.auth.config import LoginSettings
 from opsapp.auth.engine import directorycheck
 from opsapp.auth.ldapconfig import LdapSettings
 from opsapp.auth.resources.teams import sight_for
 from opsapp.auth.scimconfig import ScimRoleMap, ScimSettings
-from tests.support.app import Service
-from tests.support.certificates import Authority
-from tests.support.directory import GROUPS, PASSWORD, Slapd, asked_at, dn_of
+from tests.support.directory import GROUPS, PASSWORD, dn_of
 from tests.support.scim import Provider
 
 pytestmark = pytest.mark.system
 
 
-@pytest.fixture(scope="module")
-def slapd(tmp_path_factory):
-    place = tmp_path_factory.mktemp("directory")
-    with Slapd(place / "slapd", Authority(place)) as slapd:
-        slapd.fill()
-        yield slapd
-
-
 @pytest.fixture
-def service(tmp_path, monkeypatch, slapd):
-    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
-    service = Service(tmp_path)
-    service.configure(LdapSettings, **asked_at(slapd))
-    service.configure(LoginSettings, attempts_per_ip=1000, attempts_per_user=1000)
-    yield service
-    service.close()
+def service(directory_service):
+    return directory_service
 
 
 def sign_in(service, username, status=200):
@@ -82,7 +66,7 @@ def test_membership_follows_the_hourly_look_and_the_last_team_that_is_lost_blind
     assert (sees(service, "joan"), sees(service, "lost")) == ({"shop"}, set())
     for headers in signed_in.values():  # the session stays, and sees what it may now
         assert service.anonymous.get("/api/audit", headers=headers, status=403)
-        service.anonymous.get("/api/approvals", headers=headers, status=403)
+        service.anonymous.get("/api/healing/ledger/verify", headers=headers, status=403)
 
 
 def test_an_error_of_the_directory_takes_nobody_out_of_a_team(service, slapd):

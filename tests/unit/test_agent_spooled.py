@@ -87,6 +87,6 @@ def test_what_was_spooled_is_sent_no_faster_than_a_server_takes_it(clock):
         policies=lambda _bundle, _signature: None,
         protect=lambda _names: None,
         server_time=lambda _at: None,
-    ).run(lambda: not spool.left)
+    ).run(lambda: not spool.left, lambda: 1000)
     assert server.waits == pytest.approx([session.SPOOLED_EVERY_S] * (SPOOLED - 1))
     assert session.SPOOLED_EVERY_S * RATE >= 1

@@ -12,7 +12,7 @@ from .invitations import accept_invitation, read_invitation
 from .limits import count_attempt, in_turn
 from .passwords import hash_password, hashing_of, verify_password
 from .providerlook import provider_trouble
-from .provisioning import (
+from .provisionedaccounts import (
     change_group,
     change_members,
     change_provisioned,

@@ -19,7 +19,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
-from . import directory, federated, provisioning
+from . import directory, federated, provisionedaccounts
 from .directorystate import LONG_S, state_of
 from .ldapclient import DirectoryPerson, DirectorySilent, PersonUnclear, Visit
 
@@ -145,7 +145,7 @@ def _judge(root: Root, verdicts: list[RoleVerdict]) -> None:
         if (user.generation, user.last_login) != (verdict.known.generation, verdict.known.last_login):
             continue  # changed, or signed in, since the directory was asked
         teams.tell_groups(root, user.__name__, verdict.groups)
-        role = None if verdict.is_gone else provisioning.role_at_sign_in(root, user.__name__, verdict.role)
+        role = None if verdict.is_gone else provisionedaccounts.role_at_sign_in(root, user.__name__, verdict.role)
         if role is None:
             federated.lower(root, user, resources.AccountChange(disabled=True))
         elif ROLES.index(role) < ROLES.index(user.role):

@@ -15,7 +15,7 @@ from opsapp.lib.problems import Conflict, Forbidden, Problem
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
-from . import provisioning
+from . import provisionedaccounts
 from .signin import Client, now_of, open_session
 
 
@@ -34,7 +34,7 @@ class Arrival(NamedTuple):
 def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn | SecondStepDue | Problem:
     """A session, or the second step; or why there is none: answered where what it changed has to be committed."""
     user = _found(root, arrival, client)
-    role = arrival.role if user is None else provisioning.role_at_sign_in(root, user.__name__, arrival.role)
+    role = arrival.role if user is None else provisionedaccounts.role_at_sign_in(root, user.__name__, arrival.role)
     if role is None:
         if user is not None:
             lower(root, user, resources.AccountChange(disabled=True), Actor(user.__name__, client.ip))
@@ -61,9 +61,9 @@ def _found(root: Root, arrival: Arrival, client: Client) -> resources.User | Non
     """By the subject. Who was made by a provider and signs in for the first time is bound to it from now on."""
     user = federation.find_subject(root, arrival.subject)
     name, claim = arrival.claims.get("preferred_username"), _claim(root, arrival)
-    expected = provisioning.expected_user(root, arrival.source, name, claim)
+    expected = provisionedaccounts.expected_user(root, arrival.source, name, claim)
     if user is not None:
-        provisioning.joined(root, user, expected, Actor(user.__name__, client.ip))
+        provisionedaccounts.joined(root, user, expected, Actor(user.__name__, client.ip))
         return user
     if expected is not None:
         federation.bind_subject(root, expected, arrival.subject)
@@ -81,13 +81,13 @@ def _found(root: Root, arrival: Arrival, client: Client) -> resources.User | Non
 
 
 def _claim(root: Root, arrival: Arrival) -> object:
-    return arrival.claims.get(provisioning.settings_of(root).oidc_claim)
+    return arrival.claims.get(provisionedaccounts.settings_of(root).oidc_claim)
 
 
 def _remember(root: Root, user: resources.User, arrival: Arrival) -> None:
     """What a provider's word about this person is compared with later, and the teams by groups."""
     if arrival.source == "oidc":
-        federation.bind_claim(root, user, provisioning.claim_of(root, _claim(root, arrival)))
+        federation.bind_claim(root, user, provisionedaccounts.claim_of(root, _claim(root, arrival)))
     teams.tell_groups(root, user.__name__, arrival.groups)
 
 

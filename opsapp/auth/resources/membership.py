@@ -8,7 +8,7 @@ hand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from BTrees.OOBTree import OOBTree
@@ -80,17 +80,25 @@ def forget(root: Root, username: str) -> None:
     told_groups_of(root).pop(username, None)
 
 
+def index_team(index: OOBTree, team_id: str, before: Collection[str], after: Collection[str]) -> list[str]:
+    """Keep an index of team ids by what teams name. The keys that no team names any more."""
+    gone = []
+    for key in set(before).difference(after):
+        rest = tuple(other for other in index.get(key, ()) if other != team_id)
+        if rest:
+            index[key] = rest
+        else:
+            index.pop(key, None)
+            gone.append(key)
+    for key in set(after).difference(before):
+        index[key] = (*index.get(key, ()), team_id)
+    return gone
+
+
 def name_groups(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]) -> list[str]:
     """A team names other groups from now on. Who is in one of these that changed."""
-    by_group, left, named = group_teams_of(root), set(before), set(after)
-    for key in left - named:
-        rest = tuple(other for other in by_group.get(key, ()) if other != team_id)
-        if rest:
-            by_group[key] = rest
-        else:
-            by_group.pop(key, None)
-    for key in named - left:
-        by_group[key] = (*by_group.get(key, ()), team_id)
+    left, named = set(before), set(after)
+    index_team(group_teams_of(root), team_id, left, named)
     changed = left ^ named
     if not changed:
         return []

@@ -138,16 +138,9 @@ def _refuse_second(folder: Teams, name: str) -> None:
 
 def _index(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]) -> None:
     """What they have open is opened anew, with their present rights."""
-    members, left, now_in = members_of(root), set(before), set(after)
-    for username in left - now_in:
-        rest = tuple(other for other in members.get(username, ()) if other != team_id)
-        if rest:
-            members[username] = rest
-        else:
-            members.pop(username, None)
-            membership.release(root, username)
-    for username in now_in - left:
-        members[username] = (*members.get(username, ()), team_id)
+    left, now_in = set(before), set(after)
+    for username in membership.index_team(members_of(root), team_id, left, now_in):
+        membership.release(root, username)
     for username in sorted(left | now_in):
         end_streams(root, username)
 

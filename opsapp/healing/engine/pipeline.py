@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from transaction.interfaces import TransientError
@@ -13,7 +12,7 @@ from zope.interface import Interface
 
 from opsapp.agents.engine import take_outcomes
 from opsapp.agents.resources import outcomes_wait
-from opsapp.healing.config import CasesRetention, HealingSettings
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, CaseBook, case_of
@@ -27,7 +26,20 @@ from opsapp.runtime.atwork import Work
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
-from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
+from . import (
+    arrivals,
+    casepurge,
+    commands,
+    edges,
+    entries,
+    inlets,
+    offline_policies,
+    problems,
+    steps,
+    trials,
+    trusted,
+    world,
+)
 from .alerts import Alerts, Fired, Past, watched_rules
 from .clocks import LEASE, is_left, move, move_on
 from .context import PipelineContext, StepResult
@@ -49,9 +61,6 @@ BATCH_S = 0.1  # so long alerts are gathered before they are committed, while th
 RECEIVED_AT_ONCE = CASES_AT_ONCE = 250  # of an outage of thousands: nobody else waits longer for a commit
 REFRESH_S = 2.0
 REFRESH_NEWS_S = 0.25  # when there is something new: at most so often
-DAY_S = 86400.0
-KEEP_TRACES_S = 30 * DAY_S  # what agents have reported, closed problems, and what a case says of its target
-PURGE_PAGE = 500
 
 
 class IHealingEngine(Interface):
@@ -233,13 +242,7 @@ class HealingEngine:
         return False
 
     def purge(self) -> bool:
-        before, after = self.node.clock.now() - KEEP_TRACES_S, ""
-        while after is not None:
-            after = self.node.transact(purge_reported, before, after)
-        problems.purge(self.node, before)
-        while self.node.transact(let_go, before):
-            pass
-        return self.node.transact(purge, self.node.clock.now() - self.node.config[CasesRetention].days * DAY_S)
+        return casepurge.step(self.node)
 
 
 # -- transactions ----------------------------------------------------------------------------------------------------
@@ -375,24 +378,6 @@ def drop_case(root: Root, now: float, inventory: Inventory, failing: Holding, ca
         context.book.rest(case, case.record)
         return
     entries.end_case(context, case, EndCase(case.record, "lost", why))
-
-
-def purge_reported(root: Root, before: float, after: str) -> str | None:
-    """A page; where to go on, or None."""
-    reported = healing_of(root).reported
-    page = list(islice(reported.items(after, excludemin=True), PURGE_PAGE))
-    for name, at in page:
-        if at < before:
-            del reported[name]
-    return page[-1][0] if len(page) == PURGE_PAGE else None
-
-
-def let_go(root: Root, before: float) -> bool:
-    return healing_of(root).book.let_go(before)
-
-
-def purge(root: Root, before: float) -> bool:
-    return healing_of(root).book.purge(before)
 
 
 def world_now(root: Root) -> World:

@@ -9,7 +9,7 @@ from pyramid.request import Request
 
 from opsapp.approvals.reach import seen_by
 from opsapp.healing import answers, records, schemas
-from opsapp.healing.engine import archive, ledgerchecks, narrowing, reach, rollback, trials
+from opsapp.healing.engine import archive, ledgerchecks, memberviews, reach, rollback, trials
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf, healing_of
@@ -47,8 +47,8 @@ def ledger(context: Ledger, request: Request) -> Any:
     return request.shown(_told([*map(context.shown, rows)], seen_by(request.root, request.sight)))
 
 
-def _told(rows: list[answers.LedgerEntryShown], is_seen: narrowing.IsSeen | None) -> list[answers.LedgerEntryShown]:
-    return rows if is_seen is None else [narrowing.entry(row, is_seen) for row in rows]
+def _told(rows: list[answers.LedgerEntryShown], is_seen: memberviews.IsSeen | None) -> list[answers.LedgerEntryShown]:
+    return rows if is_seen is None else [memberviews.entry(row, is_seen) for row in rows]
 
 
 @api.get(Ledger, "file", query=files.FileQuery, returns=files.EITHER, teams="filtered")
@@ -155,7 +155,7 @@ def case(context: CaseView, request: Request) -> Any:
     healing, node = context.__parent__.__parent__, request.node
     told = story(healing, context.__name__, node, operates=request.may_edit, administers=may_administer)
     seen, is_seen = reach.seen_subjects(request.root, request.sight), seen_by(request.root, request.sight)
-    return request.shown(told if seen is None or is_seen is None else narrowing.case(told, seen, is_seen))
+    return request.shown(told if seen is None or is_seen is None else memberviews.case(told, seen, is_seen))
 
 
 @api.act(CaseView, "act-now", returns=answers.Success, teams="act")

@@ -8,7 +8,7 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine import as_of, narrowing, rulereach
+from opsapp.healing.engine import as_of, memberviews, rulereach
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.records import NewRule, RuleDone, RuleRecord, RuleSettings
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
@@ -49,7 +49,7 @@ def _seen(request: Request, records: list[RuleRecord]) -> list[RuleRecord]:
     if sight is None:
         return records
     tags_of = rulereach.reader_of(request.root)
-    return [narrowing.rule(record) for record in records if not record.unreadable and sight.sees(tags_of(record))]
+    return [memberviews.rule(record) for record in records if not record.unreadable and sight.sees(tags_of(record))]
 
 
 def _all_rules(context: Rules) -> list[RuleRecord]:
@@ -84,7 +84,7 @@ def rule(context: Rule, request: Request) -> Any:
     require_present(request, at)
     if at is not None:
         return request.shown(request.node.transact_at(at, as_of.rule, context.__name__))
-    return request.shown(context.record if request.sight is None else narrowing.rule(context.record))
+    return request.shown(context.record if request.sight is None else memberviews.rule(context.record))
 
 
 @api.update(

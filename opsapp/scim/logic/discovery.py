@@ -64,7 +64,9 @@ class ScimResourceType:
 
 
 @dataclass(frozen=True)
-class ScimAttribute:
+class AttributeTraits:
+    """What an attribute and a part of one have in common (RFC 7643, 7)."""
+
     leaves_out_null: ClassVar[bool] = True
 
     name: str
@@ -75,22 +77,16 @@ class ScimAttribute:
     mutability: str = "readWrite"
     returned: str = "default"
     uniqueness: str = "none"
-    parts: Annotated[tuple[ScimSubAttribute, ...] | None, Most(20), SaidAs("subAttributes")] = None
 
 
 @dataclass(frozen=True)
-class ScimSubAttribute:
-    leaves_out_null: ClassVar[bool] = True
-
-    name: str
-    type: str = "string"
-    multi: Annotated[bool, SaidAs("multiValued")] = False
-    required: bool = False
-    case: Annotated[bool, SaidAs("caseExact")] = False
-    mutability: str = "readWrite"
-    returned: str = "default"
-    uniqueness: str = "none"
+class ScimSubAttribute(AttributeTraits):
     refers_to: Annotated[tuple[str, ...] | None, Most(2), SaidAs("referenceTypes")] = None
+
+
+@dataclass(frozen=True)
+class ScimAttribute(AttributeTraits):
+    parts: Annotated[tuple[ScimSubAttribute, ...] | None, Most(20), SaidAs("subAttributes")] = None
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ STATUS_PAGE = (
                         body=(("protected", False),),
                         grave=True,
                         warns="Who knows its address sees it without a password. The password is forgotten.",
+                        done="Everybody who knows its address sees it now.",
                     ),
                     Act(
                         "delete",

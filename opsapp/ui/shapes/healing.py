@@ -130,8 +130,10 @@ def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _refused(row: InletRecord) -> str:
-    entries = count(row.refused, "entry was", "entries were")
-    return f"{entries} refused, for what came was no event; the last one: {row.last_refusal}." if row.refused else ""
+    if not row.refused:
+        return ""
+    entries = count(row.refused, "entry", "entries")
+    return f"Refused: {entries} that could not be read as an event. Last reason: {row.last_refusal}."
 
 
 def _standing(row: InletRecord) -> tuple[str, str]:

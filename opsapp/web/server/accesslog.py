@@ -9,7 +9,7 @@ from typing import Any
 
 import gevent
 
-from opsapp.web.logs import Fields, Line
+from opsapp.web.logs import Fields, Line, LogEvent
 from opsapp.web.redact import RedactFilter
 
 access = logging.getLogger("opsapp.access")
@@ -68,7 +68,7 @@ def _write(handler: logging.Handler, lines: list[tuple[float, Fields]]) -> None:
 
 
 def _line(look: Line, at: float, fields: Fields) -> str:
-    return look.line(at, "info", access.name, _message(fields), None, fields)
+    return look.line(LogEvent(at, "info", access.name, _message(fields), fields=fields))
 
 
 def _record(at: float, fields: Fields) -> logging.LogRecord:
