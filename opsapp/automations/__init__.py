@@ -37,7 +37,7 @@ def includeme(config):
     config.registry.registerUtility(reveal, ISecretReader)
     config.add_reach(Automation, reach.tags_of_automation)
     config.add_reach(Run, reach.tags_of_run)
-    config.add_event_reach("run", reach.tags_of_event)
+    config.add_event_reach("run", reach.tags_of_event, reach.narrowed_event)
     config.add_metrics("opsapp.automations.engine.figures.figures")
     config.include("opsapp.automations.engine")
     config.include("opsapp.automations.views")

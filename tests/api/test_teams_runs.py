@@ -1,11 +1,14 @@
 """Automations and runs for who is in a team: those on hosts that the team sees, started where it may act."""
 
+import json
+
 import pytest
 
+from opsapp.auth.resources.teams import sight_for
 from opsapp.automations.engine import flow, reach
 from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.resources import Run, automations_of, runs_of
-from opsapp.web.sight import passes
+from opsapp.web.sight import told
 from tests.support.app import Service
 from tests.support.damage import oid_of, overwrite
 from tests.support.loads import loads_of
@@ -202,18 +205,22 @@ def test_what_cannot_be_read_is_not_told(tmp_path, monkeypatch):
 
 
 def test_events_tell_of_the_end_of_runs_on_hosts_that_are_seen(halves):
-    service, told = halves.service, []
-    service.node.events.listen(told.append)
+    service, events = halves.service, []
+    service.node.events.listen(events.append)
     runs = {tag: halves.run(halves.on(tag)) for tag in ("shop", "bank", "shared")}
+    incident = halves.service.ada.post_json("/api/monitoring/incidents", {"name": "of the bank"}).json["id"]
+    asked = {"automation_id": halves.on("shop", "from an incident")}
+    runs["incident"] = halves.service.ada.post_json(f"/api/monitoring/incidents/{incident}/runs", asked).json["run_id"]
     halves.take_up()
     for run_id in runs.values():
         service.transact(lambda root, run_id: flow.end(root, runs_of(root)[run_id], "done", 0.0), run_id)
     service.node.events.step()
-    sight = service.read(lambda root: __import__("opsapp.auth.resources.teams", fromlist=["x"]).sight_for(root, "lena"))
-    heard = [
-        event for event in told if event.kind == "run" and passes(service.app.registry, service.node, sight, event)
-    ]
-    assert {event.data["run_id"] for event in heard} == {runs["shop"], runs["shared"]}
+    sight = service.read(lambda root: sight_for(root, "lena"))
+    sent = [event._replace(text=json.dumps(event.data)) for event in events if event.kind == "run"]
+    texts = [told(service.app.registry, service.node, sight, event) for event in sent]
+    heard = {row["run_id"]: row["origin"] for row in (json.loads(text) for text in texts if text is not None)}
+    assert set(heard) == {runs["shop"], runs["shared"], runs["incident"]}
+    assert heard[runs["incident"]] == "incident"
 
 
 def test_pages_show_and_start_them(halves):

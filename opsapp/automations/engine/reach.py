@@ -118,7 +118,15 @@ class SeenRuns:
 
 def narrowed(row: RunOrRow) -> RunOrRow:
     """Without the id of what it was started from, which may be anything."""
-    return replace(row, origin=row.origin.partition(":")[0].partition(" ")[0])
+    return replace(row, origin=_origin_without_id(row.origin))
+
+
+def narrowed_event(told: Event) -> Event:
+    return told._replace(data={**told.data, "origin": _origin_without_id(told.data.get("origin", ""))})
+
+
+def _origin_without_id(origin: str) -> str:
+    return origin.partition(":")[0].partition(" ")[0]
 
 
 def narrowed_record(record: RunRecord, seen: SeenRuns) -> RunRecord:
