@@ -25,6 +25,14 @@ def made(client):
     return rules, monitors, sorted(user["username"] for user in client.get("/api/users"))
 
 
+def kept_of(client, kept):
+    """What is left of what there was. A version may bring rules of its own, and nothing else may be new."""
+    rules, monitors, users = made(client)
+    brought = {rule_id for rule_id in rules if rule_id not in kept[0]}
+    assert all(rule_id.startswith("default-") for rule_id in brought), brought
+    return {rule_id: rules[rule_id] for rule_id in rules if rule_id not in brought}, monitors, users
+
+
 def go_on(writers):
     """Each has some answers more."""
     had = {writer: len(writer.answered) for writer in writers}

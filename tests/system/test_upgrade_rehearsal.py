@@ -11,7 +11,7 @@ import pytest
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
 from tests.support.process import ROOT, Serve, free_port
-from tests.support.rehearsal import MONITOR, RULE, answered, furnish, go_on, made
+from tests.support.rehearsal import MONITOR, RULE, answered, furnish, go_on, kept_of, made
 from tests.support.release import ReleaseAgent, ReleaseServe, last_release, release_of, released
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored
@@ -68,7 +68,7 @@ def test_up_under_load_and_back_to_the_release_and_nothing_is_lost(tmp_path, rel
                     writer.end()
                 assert all(writer.broken for writer in writers), "they wrote while no server was there"
                 assert missing(new.client(token=token), writers) == {}, "and the session goes on"
-                assert made(new.admin) == kept
+                assert kept_of(new.admin, kept) == kept
                 agent.online()
                 assert agent.seen()["version"] == release.version
                 assert agent.finished(agent.ask("echo as before"))["output"] == "as before\n"

@@ -10,7 +10,7 @@ import pytest
 from opsapp.wire.version import VERSION
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo
-from tests.support.rehearsal import answered, furnish, go_on, made
+from tests.support.rehearsal import answered, furnish, go_on, kept_of, made
 from tests.support.release import ReleaseAgent, ReleaseServe, last_release
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored
@@ -106,7 +106,7 @@ def test_up_beside_the_older_node_and_back_and_nothing_is_lost(tmp_path, shared,
         for writer in writers:
             writer.end()
         assert missing(new.client(token=token), writers) == {}
-        assert made(new.admin) == kept
+        assert kept_of(new.admin, kept) == kept
         assert agent.finished(agent.ask("echo as before"))["output"] == "as before\n"
         with pytest.raises(AssertionError, match=r"ended with 1:[^$]*written by a newer version of opsapp"):
             old.start()
