@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from opsapp.approvals.resources import approvals_of
 from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
@@ -25,11 +24,11 @@ class Decision:
         self.vote, self.label, self.audit = vote, LABELS[vote], f"approval.{vote}"
 
     def terms(self, root: Root, thing_id: str) -> LinkTerms | None:
-        approval = _approval(root, thing_id)
+        approval = approvals_of(root).find(thing_id)
         return None if approval is None else LinkTerms(approval.plan_hash, approval.expires_at)
 
     def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
-        approval = _approval(root, thing_id)
+        approval = approvals_of(root).find(thing_id)
         forbidden = barred(root, approval, by.name)
         if forbidden is not None:
             return forbidden.message
@@ -44,7 +43,3 @@ class Decision:
         self, root: Root, thing_id: str, by: Answerer, now: float, after_abort: AfterAbort
     ) -> Mapping[str, object]:
         return cast(root, thing_id, Voter(*by), self.vote, None, now, after_abort).told
-
-
-def _approval(root: Root, thing_id: str) -> Any:
-    return approvals_of(root).find(thing_id)

@@ -85,7 +85,7 @@ def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "appro
     """Only what is known before the click."""
     if approval.status != "pending":
         return None
-    if any(given.username == voter.name for given in approval.ballots()):
+    if approval.has_voted(voter.name):
         return "You have voted already."
     forbidden = _forbidden(root, approval, voter, vote)
     return None if forbidden is None else forbidden.message
@@ -154,14 +154,15 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
     gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
     if gone:
         raise Lapsed("withdrawn", gone)
-    if any(given.username == voter.name for given in approval.ballots()):
+    if approval.has_voted(voter.name):
         raise Conflict("You have voted already.", code="already_voted")
     approval.vote(Vote(voter.name, vote, int(now), comment))
     status = logic.settled(approval.ballots(), approval.quorum)
     if status:
         approval.close(root, status, by=voter.name, now=now, comment=comment)
         kind_of(root, approval).decided(root, approval)
-    return answer(approval)
+    about = approval.about
+    return Decided(approval.__name__, approval.status, about.get("run_id"), about.get("ledger_id"))
 
 
 def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> None:
@@ -170,11 +171,6 @@ def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> Non
     if approval is not None and approval.status == "pending":
         approval.close(root, status, by=None, now=now, comment=why)
         kind_of(root, approval).decided(root, approval)
-
-
-def answer(approval: Approval) -> Decided:
-    about = approval.about
-    return Decided(approval.__name__, approval.status, about.get("run_id"), about.get("ledger_id"))
 
 
 def expire(root: Root, now: float) -> bool:

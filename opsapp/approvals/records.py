@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between
@@ -36,6 +37,35 @@ class Proposer:
     reason: str
     needs: Literal["viewer", "operator", "admin"]
     whatif: AnyValues
+
+
+class RequestAbout(TypedDict, total=False):
+    """What a request stands for, as the store keeps it. `assistant`: a `Proposer`."""
+
+    run_id: str
+    automation_id: str
+    ledger_id: int | None
+    case_id: str
+    assistant: JsonObject
+    proposal: str
+
+
+class NewRequest(NamedTuple):
+    """`name`: what some wait for already. `subjects`: all hosts and monitors that it is about, by their ids; none where
+    it is about more than these."""
+
+    kind: Kind
+    subject: str
+    plan: JsonObject
+    reason: str
+    requested_by: str
+    expiry_s: float
+    about: RequestAbout
+    risk: str | None = None
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    name: str | None = None
+    subjects: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timezone
 from itertools import islice
 from typing import TypedDict
@@ -24,7 +24,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from .logic import plan_hash
-from .records import Kind, Proposer, RequestSummary, Verdict, Vote
+from .records import NewRequest, Proposer, RequestSummary, Verdict, Vote
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
@@ -62,11 +62,10 @@ class Approvals(Folder):
         """Ids of the requests that expire first, at most 2,000."""
         return [request_id for _, request_id in islice(self.pending, LOOKED_AT)]
 
-    def add(self, approval: Approval, name: str | None = None, subjects: Sequence[str] = ()) -> None:
-        """`name`: what it was to be called."""
-        self[name or new_id()] = approval
-        if subjects:
-            told = tuple(sorted(set(subjects)))
+    def add(self, approval: Approval, wanted: NewRequest) -> None:
+        self[wanted.name or new_id()] = approval
+        if wanted.subjects:
+            told = tuple(sorted(set(wanted.subjects)))
             self.subjects[approval.__name__] = told if len(told) <= SHOWN else ManySubjects(told)
         Agenda(self.pending).add(approval.expires_at, approval.__name__)
         for status in (ANY, approval.status):
@@ -95,15 +94,16 @@ class Approvals(Folder):
         count = self.counts[ANY] - self.counts["pending"] if status == "decided" else self.counts[wanted]
         tree, front = (self.decided, ()) if status == "decided" else (self.ordered, (wanted,))
         low, high, limit = (*front, *FIRST), (*front, *END), count if limit is None else limit
-        oldest = order == "oldest"
-        if seen is not None:
-            first = tree.keys(low, high) if oldest else newest(tree, low, high, 0, LOOKED_AT)
-            ids = [key[-1] for key in islice(first, LOOKED_AT) if seen(key[-1])]
-            return ids[offset : offset + limit], len(ids)
-        keys = (
-            islice(tree.keys(low, high), offset, offset + limit) if oldest else newest(tree, low, high, offset, limit)
-        )
-        return [key[-1] for key in keys], count
+
+        def ids(skipped: int, most: int) -> list[str]:
+            if order == "oldest":
+                return [key[-1] for key in islice(tree.keys(low, high), skipped, skipped + most)]
+            return [key[-1] for key in newest(tree, low, high, skipped, most)]
+
+        if seen is None:
+            return ids(offset, limit), count
+        own = [request_id for request_id in ids(0, LOOKED_AT) if seen(request_id)]
+        return own[offset : offset + limit], len(own)
 
     def purge(self, now: float) -> bool:
         """A page; whether there may be more."""
@@ -141,33 +141,19 @@ class Approval(SealedFields, Record):
     sealed_fields = ("plan",)
     _v_targets: dict[str, JsonObject] | None = None
 
-    def __init__(
-        self,
-        kind: Kind,
-        subject: str,
-        plan: JsonObject,
-        *,
-        reason: str,
-        risk: str | None,
-        requested_by: str,
-        now: float,
-        expires_at: float,
-        about: JsonObject,
-        approvers: tuple[str, ...],
-        quorum: int,
-    ):
-        self.kind: Kind = kind
-        self.subject = subject
-        self.plan = plan
-        self.plan_hash = plan_hash(plan)
-        self.reason = reason
-        self.risk = risk
-        self.requested_by = requested_by
+    def __init__(self, wanted: NewRequest, now: float):
+        self.kind = wanted.kind
+        self.subject = wanted.subject
+        self.plan = wanted.plan
+        self.plan_hash = plan_hash(wanted.plan)
+        self.reason = wanted.reason
+        self.risk = wanted.risk
+        self.requested_by = wanted.requested_by
         self.requested_at = now
-        self.expires_at = expires_at
-        self.about = about
-        self.approvers = approvers
-        self.quorum = quorum
+        self.expires_at = now + wanted.expiry_s
+        self.about = wanted.about
+        self.approvers = wanted.approvers
+        self.quorum = wanted.quorum
         self.votes: tuple[KeptVote, ...] = ()
         self.status = "pending"
         self.decided_by: str | None = None
@@ -193,6 +179,9 @@ class Approval(SealedFields, Record):
     def ballots(self) -> list[Vote]:
         return [Vote(**vote) for vote in self.votes]
 
+    def has_voted(self, name: str) -> bool:
+        return any(vote["username"] == name for vote in self.votes)
+
     def summary(self) -> RequestSummary:
         subjects = self.__parent__.subjects_of(self.__name__)
         return RequestSummary(
@@ -213,7 +202,7 @@ class Approval(SealedFields, Record):
             decided_at=None if self.decided_at is None else int(self.decided_at),
             comment=self.comment,
             subjects=subjects if len(subjects) <= SHOWN else (),
-            **{**self.about, "assistant": self.assistant},
+            **{**self.about, "assistant": self.assistant},  # type: ignore[arg-type]
         )
 
     def allow(self, root: Root, by: str, comment: str | None, now: float) -> None:
@@ -250,40 +239,10 @@ def _capped(plan: JsonObject) -> JsonObject:
     return {**plan, "targets": plan["targets"][:SHOWN], "more": more} if more > 0 else plan
 
 
-def request(
-    root: Root,
-    *,
-    kind: Kind,
-    subject: str,
-    plan: JsonObject,
-    reason: str,
-    risk: str | None,
-    requested_by: str,
-    now: float,
-    expiry_s: float,
-    about: JsonObject,
-    approvers: tuple[str, ...] = (),
-    quorum: int = 1,
-    name: str | None = None,
-    subjects: Sequence[str] = (),
-) -> Approval:
-    """Makes a request, in the transaction that has to wait for its votes. `name`: what some wait for already.
-    `subjects`: all hosts and monitors that it is about, by their ids; none where it is about more than these."""
-    folder = approvals_of(root)
-    approval = Approval(
-        kind,
-        subject,
-        plan,
-        reason=reason,
-        risk=risk,
-        requested_by=requested_by,
-        now=now,
-        expires_at=now + expiry_s,
-        about=about,
-        approvers=approvers,
-        quorum=quorum,
-    )
-    folder.add(approval, name, subjects)
+def request(root: Root, wanted: NewRequest, now: float) -> Approval:
+    """Makes a request, in the transaction that has to wait for its votes."""
+    approval = Approval(wanted, now)
+    approvals_of(root).add(approval, wanted)
     emit(root, "approval", plain(approval.summary()))
     _tell(root, approval, now)
     return approval

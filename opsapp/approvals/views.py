@@ -8,6 +8,7 @@ from pyramid.request import Request
 
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
+from opsapp.web.listpages import counted
 
 from . import engine, reach, schemas
 from .records import STATUSES, ApprovalRecord, Decided, Verdict
@@ -23,10 +24,8 @@ def listing(context: Approvals, request: Request) -> Any:
     status, order, limit, offset = (request.valid_query[name] for name in ("status", "order", "limit", "offset"))
     limit, seen = limit or (None if status == "pending" else MOST_OVER), reach.seen_by(request.root, request.sight)
     ids, count = context.page(status, order, limit, offset, seen)
-    request.response.headers["X-Total-Count"] = str(count)
-    return request.shown(
-        context.page_rows(ids, lambda approval: _shown(request, approval), lambda damage: _unread(damage, status))
-    )
+    rows = context.page_rows(ids, lambda approval: _shown(request, approval), lambda damage: _unread(damage, status))
+    return request.shown(counted(request, rows, count))
 
 
 def _unread(damage: Damage, status: str) -> ApprovalRecord:

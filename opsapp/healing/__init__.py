@@ -21,7 +21,7 @@ def includeme(config):
 
     from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
     from .deployments import Deployment
-    from .engine import dependencies, deploymentreach, deployments, health, inlets, memberviews, reach, rulereach
+    from .engine import dependencies, deploymentreach, deployments, health, inlets, memberviews, reach
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .logic.graph import Dependency
@@ -31,7 +31,7 @@ def includeme(config):
 
     config.registry.registerUtility(reach.KnownSubjects(), ISubjectTags)
     config.add_reach(CaseView, reach.tags_of_case)
-    config.add_reach(Rule, rulereach.tags_of_rule)
+    config.add_reach(Rule, reach.tags_of_rule)
     config.add_event_reach("heal", reach.tags_of_heal_event, memberviews.event)
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
@@ -40,7 +40,7 @@ def includeme(config):
     )
     config.add_evolve_step("healing-coin", "opsapp.healing.resources.trials.only_by_coin")
     config.add_evolve_step(
-        "healing-ledger-counts", "opsapp.healing.resources.ledgercounts.count_outcomes", reversible=True
+        "healing-ledger-counts", "opsapp.healing.resources.ledgerfilters.count_outcomes", reversible=True
     )
     config.add_evolve_step("healing-deed-members", "opsapp.healing.resources.waves.members_into_trees")
     config.add_evolve_step("healing-under-way", "opsapp.healing.resources.cases.rank_open")

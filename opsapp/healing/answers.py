@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice
-from opsapp.wire.records import AT_TIMES, Between, Most, SaidAs
+from opsapp.wire.records import AT_TIMES, Between, Most
 from opsapp.wire.verdicts import Harm
 
-from .logic.chain import HEADS
+from .logic.chain import LedgerVerdict
 from .logic.gates import STAGES, CaseGate
 from .logic.graph import GraphMistake
 from .logic.levels import Level
@@ -33,20 +33,6 @@ class Success:
 
 
 # -- the ledger
-
-
-@dataclass(frozen=True)
-class LedgerVerdict:
-    """The check began at the entry `from`: before it, a signed mark stands for `folded` entries. `head`: of one that
-    was given; `unknown` where its links were folded away."""
-
-    valid: bool
-    entries: int
-    first_bad: int | None
-    reason: Annotated[str | None, AT_TIMES] = None
-    folded: Annotated[int, AT_TIMES] = 0
-    begins_at: Annotated[int | None, SaidAs("from"), AT_TIMES] = 0  # null where all are away
-    head: Annotated[str | None, Choice(*HEADS), AT_TIMES] = None
 
 
 @dataclass(frozen=True)
@@ -230,7 +216,7 @@ class SuggestionAbout:
     confidence: float | None = None
     lift: float | None = None
     parent_first: float | None = None
-    sure: bool | None = None
+    sure: float | None = None
     agent_id: str | None = None
     metric: str | None = None
 

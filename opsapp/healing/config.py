@@ -20,15 +20,19 @@ from .records import LONGEST_S, DeclaredRule
 DAY = 86400
 MOST_HOSTS = 10  # the tally of an action for the whole fleet remembers so many hosts
 Name = Annotated[str, Length(1, 255)]
+HourlyCount = Annotated[int, Between(0, 10**6)]
+UpToADay = Annotated[float, Between(1, DAY)]
+UpToAYear = Annotated[float, Between(1, 366 * DAY)]
+UpToTenYears = Annotated[float, Between(1, 3660 * DAY)]
 
 
 @dataclass(frozen=True)
 class HealsPerHour:
     """Heals that may begin within an hour. `target` None: a part of what a rule may do."""
 
-    fleet: Annotated[int, Between(0, 10**6)] = 60
-    site: Annotated[int, Between(0, 10**6)] = 30
-    rule: Annotated[int, Between(0, 10**6)] = 10
+    fleet: HourlyCount = 60
+    site: HourlyCount = 30
+    rule: HourlyCount = 10
     target: Annotated[int | None, Between(0, 10**6)] = None
 
 
@@ -45,7 +49,7 @@ class BreakerSettings:
     """`failures` failed cases in a row within `window_s` put a rule from `execute` back to `notify`."""
 
     failures: Annotated[int, Between(1, 100)] = 3
-    window_s: Annotated[float, Between(1, DAY)] = 3600
+    window_s: UpToADay = 3600
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class PromotionSettings:
     """`notify` leads to `approve` by `triggers` within `window_s`; `approve` to `execute` by the rest."""
 
     triggers: Annotated[int, Between(1, 1000)] = 10
-    window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
+    window_s: UpToAYear = 7 * DAY
     executions: Annotated[int, Between(1, 10**6)] = 10
     success_rate: Annotated[float, Between(0, 1)] = 0.85
     bound: Annotated[float, Between(0, 1)] = 0.75  # the sequential lower bound must be above it
@@ -82,8 +86,8 @@ class SkipSettings:
     rate: Annotated[float, Between(0, 1)] = 0.30
     outcomes: Annotated[int, Between(1, 1000)] = 5
     hosts: Annotated[int, Between(1, MOST_HOSTS)] = 3  # so many must have contributed before the fleet's outcomes count
-    half_life_s: Annotated[float, Between(1, 3660 * DAY)] = 30 * DAY
-    retry_s: Annotated[float, Between(1, 3660 * DAY)] = 7 * DAY
+    half_life_s: UpToTenYears = 30 * DAY
+    retry_s: UpToTenYears = 7 * DAY
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class RecurrenceSettings:
     """`heals` heals of one target by one rule within `window_s` say that the cause is elsewhere."""
 
     heals: Annotated[int, Between(1, 1000)] = 10
-    window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
+    window_s: UpToAYear = 7 * DAY
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,8 @@ class ProblemSettings:
     without a find. `due_s`: its date where nobody sets one."""
 
     heals: Annotated[int, Between(2, 100)] = 5
-    window_s: Annotated[float, Between(1, 366 * DAY)] = 7 * DAY
-    quiet_s: Annotated[float, Between(1, 366 * DAY)] = 14 * DAY
+    window_s: UpToAYear = 7 * DAY
+    quiet_s: UpToAYear = 14 * DAY
     due_s: Annotated[float | None, Between(1, 366 * DAY)] = None
 
 
@@ -111,7 +115,7 @@ class EdgeSettings:
     one falls out; evidence has half its weight after `half_life_s`."""
 
     window_s: Annotated[float, Between(1, 3600)] = 120
-    half_life_s: Annotated[float, Between(1, 3660 * DAY)] = 90 * DAY
+    half_life_s: UpToTenYears = 90 * DAY
     least: Annotated[float, Between(0, 0.49)] = 0.2
 
 
@@ -124,11 +128,10 @@ class TrialSettings:
 
 
 @dataclass(frozen=True)
-class HoldoutSettings:
+class HoldoutSettings(TrialSettings):
     """The same of rules at `execute`."""
 
     share: Annotated[float, Between(0, 0.5)] = 0.1
-    risk: Literal["low", "medium"] = "low"
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,7 @@ class UsualThresholds:
 
 @dataclass(frozen=True)
 class PredictionSettings(NamedMetrics):
-    every_s: Annotated[float, Between(1, DAY)] = 900
+    every_s: UpToADay = 900
     warn_h: Annotated[float, Between(0, 8760)] = 24
     suggest_h: Annotated[float, Between(0, 8760)] = 72
     false_anomalies_a_week: Annotated[float, Between(0, 10_000)] = 2
@@ -177,7 +180,7 @@ class PredictionSettings(NamedMetrics):
 
 @dataclass(frozen=True)
 class DiscoverySettings:
-    every_s: Annotated[float, Between(1, DAY)] = 3600
+    every_s: UpToADay = 3600
     together_s: Annotated[float, Between(0.1, 3600)] = 120
 
 
@@ -218,7 +221,7 @@ class HealingSettings:
     cause_wait_s: Annotated[float, Between(0, 600)] = 15
     queue_spread_s: Annotated[float, Between(0, 3600)] = 60
     command_expiry_s: Annotated[float, Between(1, 3600)] = 60
-    answer_wait_s: Annotated[float, Between(1, DAY)] = 900
+    answer_wait_s: UpToADay = 900
     confirm_s: Annotated[float, Between(1, 3600)] = 45
     ledger: LedgerSettings = LedgerSettings()
     chaos: ChaosSettings = ChaosSettings()

@@ -3,11 +3,11 @@ not: know why it was allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from zope.interface import Interface
 
+from opsapp.approvals.records import RequestAbout
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
 
@@ -20,7 +20,7 @@ class Allowed(NamedTuple):
     """`about`: what the request says of the proposal."""
 
     requested_by: str
-    about: Mapping[str, object]
+    about: RequestAbout
     by: str
     comment: str | None
 

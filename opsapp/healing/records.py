@@ -14,7 +14,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Scalar, Text
+from opsapp.wire.kinds import Anything, AnyValues, CheckedBy, Choice, DeclaredField, MapOf, Scalar, Text
 from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Sealed, Since, Told, plain
 
 from .logic.graph import MOST_TARGETS, Dependency, GraphNode
@@ -282,7 +282,7 @@ class RolledBack:
 @dataclass(frozen=True)
 class CapabilityRecord:
     hostname: str
-    manifest: Annotated[Mapping[str, object], MapOf(DeclaredField("", Anything()))]
+    manifest: AnyValues
     probed_at: int | None
     degraded_capabilities: tuple[str, ...]
 

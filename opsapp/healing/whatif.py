@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import Anything, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
+from opsapp.wire.kinds import Anything, AnyValues, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
 from opsapp.wire.records import Between, Most, SaidAs
 
 from .logic.graph import MOST_TARGETS, Dependency
@@ -34,7 +34,6 @@ class ComparedValue(JsonKind):
 
 WOULD = ("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
 Would = Annotated[str, Choice(*WOULD)]
-Told = Annotated[Mapping[str, object], MapOf(DeclaredField("", Anything()))]
 
 
 # -- what is asked
@@ -145,7 +144,7 @@ class SimulatedTrust:
 @dataclass(frozen=True)
 class SelectedAction:
     action_type: str
-    action_params: Told
+    action_params: AnyValues
     step: int
     risk: str
     skipped: tuple[SkippedStep, ...]

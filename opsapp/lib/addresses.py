@@ -193,8 +193,11 @@ def _unknown(field: str) -> Invalid:
 
 def restored_settings(record: type, given: JsonObject, stored: JsonObject | None) -> JsonObject:
     """A declared record's settings, as `restored`."""
-    secrets = {name: restored(given[name], (stored or {}).get(name), name) for name in sealed_in(record)}
-    return {**given, **secrets}
+    return {**given, **restored_fields({name: given[name] for name in sealed_in(record)}, stored)}
+
+
+def restored_fields(given: JsonObject, stored: JsonObject | None) -> JsonObject:
+    return {name: restored(value, (stored or {}).get(name), name) for name, value in given.items()}
 
 
 def without_hidden(value: Any) -> Any:

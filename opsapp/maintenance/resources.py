@@ -14,7 +14,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.places import ApiPlace
-from opsapp.tree.root import Root
+from opsapp.tree.root import Root, root_above
 from opsapp.wire.records import made, settings_of
 
 KIND = "window"
@@ -147,8 +147,8 @@ class HealingWindow(Record):
 
     def move(self, by: float) -> None:
         """Moves the window's times by `by` seconds, so that it lasts as long as it would have."""
-        times = {"created_at": self.record.created_at + by, "expires_at": self.record.expires_at + by}
-        self.fields = {**self.fields, **times}
+        record = self.record
+        self.fields = {**self.fields, "created_at": record.created_at + by, "expires_at": record.expires_at + by}
 
     def shown(self, now: float) -> HealingWindowRecord:
         return replace(self.record, active=self.record.expires_at > now)
@@ -159,15 +159,8 @@ class HealingWindows(Facet):
 
     url = "/api/healing/maintenance"
 
-    @property
-    def store(self) -> Windows:
-        node = self.__parent__
-        while node.__parent__ is not None:
-            node = node.__parent__
-        return node["api"]["maintenance"]
-
     def __getitem__(self, name: str) -> Any:
-        child = self.store.get(name)
+        child = windows_of(root_above(self)).get(name)
         if not isinstance(child, HealingWindow):
             raise KeyError(name)
         return child

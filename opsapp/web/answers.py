@@ -217,6 +217,11 @@ class Deferred(Answer):
         return self.outcome()(environ, start_response)
 
 
+def later(fn: Callable[[], Any]) -> Deferred:
+    """A Deferred whose function returns what is answered, with 200."""
+    return Deferred(lambda: (200, {}, fn()))
+
+
 def unless_left(fn: Callable[[HasLeft], Any]) -> Deferred:
     """A Deferred whose function may ask whether its client has gone, before it does what is dear."""
     late = Deferred(lambda: fn(late.has_left))

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from opsapp.approvals import resources as approvals
+from opsapp.approvals.records import NewRequest
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.ui.plan import PAGES
@@ -58,8 +59,20 @@ def _heal(root, ids, now):
     ids["ledger_id"] = str(record.id)
     plan = {"action_type": "webhook", "params": ACTION["params"], "target": "shop"}
     about = {"case_id": "c1", "ledger_id": record.id}
-    approvals.request(root, kind="heal", subject="shop", plan=plan, reason="", risk="low", requested_by="healing",
-                      now=now, expiry_s=3600, about=about)  # fmt: skip
+    approvals.request(
+        root,
+        NewRequest(
+            kind="heal",
+            subject="shop",
+            plan=plan,
+            reason="",
+            risk="low",
+            requested_by="healing",
+            expiry_s=3600,
+            about=about,
+        ),
+        now,
+    )
 
 
 def readable(service):

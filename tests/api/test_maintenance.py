@@ -303,7 +303,7 @@ def test_the_yaml_declares_windows(tmp_path, monkeypatch):
         reload = service.app.registry["opsapp.reload"]
         first = next(one for one in service.vera.get(BASE).json if one["name"] == ON["name"])
         assert (first["source"], first["active"], first["created_by"]) == ("yaml", True, "config")
-        assert board_of(service.node).covers("deleted-since", service.clock.now())
+        assert board_of(service.node).covered(service.clock.now())("deleted-since")
         write(ON | {"end": "2055-01-15T10:00:00"})
         assert reload()
         (one,) = service.vera.get(BASE).json

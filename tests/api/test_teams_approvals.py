@@ -6,6 +6,7 @@ import pytest
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.reach import seen_by
+from opsapp.approvals.records import NewRequest
 from opsapp.approvals.resources import approvals_of
 from opsapp.auth.resources import sight_for
 from opsapp.auth.resources import teams as stored
@@ -36,16 +37,18 @@ def asked(service, *subjects, now=None):
         plan = {"rule_id": "nginx", "condition": "x", "action": "restart_service", "host": None}
         return approvals.request(
             root,
-            kind="heal",
-            subject="web",
-            plan=plan,
-            reason="nginx: x (budget of bank-shop used up)",
-            risk="low",
-            requested_by="healing",
-            now=service.clock.now() if now is None else now,
-            expiry_s=3600,
-            about={"case_id": "c1"},
-            subjects=subjects,
+            NewRequest(
+                kind="heal",
+                subject="web",
+                plan=plan,
+                reason="nginx: x (budget of bank-shop used up)",
+                risk="low",
+                requested_by="healing",
+                expiry_s=3600,
+                about={"case_id": "c1"},
+                subjects=subjects,
+            ),
+            service.clock.now() if now is None else now,
         ).__name__
 
     return service.transact(ask)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from opsapp.approvals.records import NewRequest
 from opsapp.approvals.resources import KEEP_S as APPROVALS_KEPT_S
 from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
@@ -159,20 +160,18 @@ def add_approvals(root: Any, first: int, last: int, count: int, now: float) -> N
     for number, at in spread(first, last, count, now, APPROVALS_KEPT_S - DAY_S):
         waits = number >= count - PENDING
         plan = {"action": "restart_service", "params": {"service": "nginx"}, "target": f"h{number % TARGETS}"}
-        approval = Approval(
+        wanted = NewRequest(
             "heal",
             f"r{number % RULES} on h{number % TARGETS}",
             plan,
             reason="its level asks for it",
             risk="low",
             requested_by="opsapp",
-            now=at,
-            expires_at=(now + DAY_S) if waits else at + 3600,
+            expiry_s=now + DAY_S - at if waits else 3600,
             about={"case_id": "made", "ledger_id": number + 1},
-            approvers=(),
-            quorum=1,
         )
-        folder.add(approval)
+        approval = Approval(wanted, at)
+        folder.add(approval, wanted)
         if not waits:
             status = ("approved", "approved", "rejected", "expired")[number % 4]
             folder.decide(approval, status, at + 60)

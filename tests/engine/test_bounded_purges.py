@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.approvals import resources as approvals
+from opsapp.approvals.records import NewRequest
 from opsapp.healing.engine import casepurge
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
@@ -37,15 +38,17 @@ def reading(service, fn, *values):
 def ask(root, n, now):
     return approvals.request(
         root,
-        kind="run",
-        subject=f"run {n}",
-        plan={},
-        reason="",
-        risk=None,
-        requested_by="otto",
-        now=now + n,
-        expiry_s=60.0,
-        about={"run_id": str(n)},
+        NewRequest(
+            kind="run",
+            subject=f"run {n}",
+            plan={},
+            reason="",
+            risk=None,
+            requested_by="otto",
+            expiry_s=60.0,
+            about={"run_id": str(n)},
+        ),
+        now + n,
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.healing.logic.lift import Bets, Trials
 from opsapp.healing.records import RuleSettings
-from opsapp.healing.resources import healing_of, ledgercounts
+from opsapp.healing.resources import healing_of, ledgerfilters
 from opsapp.healing.resources.rules import put_rule
 from opsapp.runtime import leases
 from opsapp.wire.records import made
@@ -59,7 +59,7 @@ def forget(root, links):
     ledger = healing_of(root)["ledger"]
     del ledger.outcomes, ledger.counted_links
     if links:
-        ledgercounts.catch_up(ledger, links)
+        ledgerfilters.catch_up_outcomes(ledger, links)
 
 
 @pytest.mark.parametrize("known", [0, 150])
@@ -67,7 +67,7 @@ def test_an_older_store_is_counted(service, known):
     service.transact(put_rules)
     service.transact(fill)
     service.transact(forget, known)
-    service.transact(ledgercounts.count_outcomes)
+    service.transact(ledgerfilters.count_outcomes)
     assert counted(service) == expected()
 
 

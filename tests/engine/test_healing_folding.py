@@ -11,8 +11,7 @@ from opsapp.healing.logic import chain
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of, ledgerfolds
 from opsapp.healing.resources.cases import case_of
-from opsapp.healing.resources.ledgercounts import count_outcomes
-from opsapp.healing.resources.ledgerfilters import index_filters
+from opsapp.healing.resources.ledgerfilters import count_outcomes, index_filters
 from opsapp.healing.stages.case import ClosedCase
 from opsapp.runtime.chainkey import chain_key
 from opsapp.web import configfile

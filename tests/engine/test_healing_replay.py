@@ -155,6 +155,10 @@ def test_what_fails_together_is_suggested_once_and_confirmed(cascades):
         f"The direction is {about['sure']:.0%} sure."
     )
     api = cascades.service.otto
+    declared = api.get("/api/openapi.json").json["components"]["schemas"]["SuggestionAbout"]["properties"]
+    assert {name for name, kind in declared.items() if kind["type"] == "number"} >= about.keys() - {
+        "target", "depends_on", "support",
+    }  # fmt: skip
     assert api.post(f"/api/healing/suggestions/{one['id']}/confirm").json == {"success": True}
     api.post(f"/api/healing/suggestions/{one['id']}/confirm", status=409)
     graph = api.get("/api/healing/dependencies").json

@@ -8,6 +8,7 @@ from opsapp.agents.engine import reports
 from opsapp.agents.engine.lifecycle import create
 from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import agents_of
+from opsapp.approvals.records import NewRequest
 from opsapp.approvals.resources import request
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import IHealingEngine
@@ -87,7 +88,8 @@ def test_a_question_is_told(service):
     about = {"kind": "run", "subject": "Restart", "plan": {}, "reason": "otto wants it", "risk": "high"}
 
     def ask(root):
-        request(root, **about, requested_by="otto", now=1.0, expiry_s=3600, about={}, approvers=("ada",))
+        wanted = NewRequest(**about, requested_by="otto", expiry_s=3600, about={}, approvers=("ada",))
+        request(root, wanted, 1.0)
 
     service.transact(ask)
     (row,) = service.transact(inbox.take, 100)

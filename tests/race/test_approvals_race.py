@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.engine import IApprovalKind, Voter, decide, expire, lapse
+from opsapp.approvals.records import NewRequest
 from tests.support.app import Service
 from tests.support.together import at_once
 
@@ -33,16 +34,18 @@ def asked(tmp_path):
         def write(root):
             return approvals.request(
                 root,
-                kind="heal",
-                subject="box-1",
-                plan={"action": "x"},
-                reason="",
-                risk="low",
-                requested_by="healing",
-                now=service.clock.now(),
-                expiry_s=60,
-                about={"ledger_id": 1},
-                quorum=quorum,
+                NewRequest(
+                    kind="heal",
+                    subject="box-1",
+                    plan={"action": "x"},
+                    reason="",
+                    risk="low",
+                    requested_by="healing",
+                    expiry_s=60,
+                    about={"ledger_id": 1},
+                    quorum=quorum,
+                ),
+                service.clock.now(),
             ).__name__
 
         return service.transact(write)

@@ -51,10 +51,10 @@ def test_switched_on_by_many_it_is_on_once(service, attempt):
     results = together(service, made, *["activate"] * 8)
     assert sorted(results) == ["already_active"] * 7 + ["done"]
     assert is_active(service, made)
-    assert board_of(service.node).covers("x", service.clock.now())
+    assert board_of(service.node).covered(service.clock.now())("x")
     assert sorted(together(service, made, *["deactivate"] * 8)) == ["done"] + ["not_active"] * 7
     assert not is_active(service, made)
-    assert not board_of(service.node).covers("x", service.clock.now())
+    assert not board_of(service.node).covered(service.clock.now())("x")
 
 
 @pytest.mark.parametrize("attempt", range(3))

@@ -47,7 +47,7 @@ class Hosts:
     def inventory(self, root):
         return Inventory(self.here)
 
-    def send(self, root, agent_id, kind, params, *, timeout, expiry, by):
+    def send(self, root, agent_id, kind, params, *, timeout, expiry):
         command_id = new_id()
         if params.get("heal_id", "").endswith(".look") and self.looks_back:
             self._look(agent_id)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from opsapp.approvals import resources as approvals
+from opsapp.approvals.records import NewRequest
 from opsapp.auth import resources as auth
 from opsapp.runtime import serieswork
 from opsapp.tree.rights import RIGHTS
@@ -114,16 +115,18 @@ def shared_request(ward: Any, *agent_ids: str) -> str:
         plan = {"host": None, "targets": [{"case_id": agent_id, "target": agent_id} for agent_id in agent_ids]}
         asked = approvals.request(
             root,
-            kind="heal",
-            subject="southern outage",
-            plan=plan,
-            reason="both halves",
-            risk="low",
-            requested_by="healing",
-            now=ward.clock.now(),
-            expiry_s=36000,
-            about={"case_id": agent_ids[0]},
-            subjects=[f"agent:{agent_id}" for agent_id in agent_ids],
+            NewRequest(
+                kind="heal",
+                subject="southern outage",
+                plan=plan,
+                reason="both halves",
+                risk="low",
+                requested_by="healing",
+                expiry_s=36000,
+                about={"case_id": agent_ids[0]},
+                subjects=[f"agent:{agent_id}" for agent_id in agent_ids],
+            ),
+            ward.clock.now(),
         )
         return asked.__name__
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opsapp.approvals.records import TimesHelped
+from opsapp.approvals.records import RequestAbout, TimesHelped
 from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.resources import LEASE, Grant, desk_of, move
@@ -85,7 +85,7 @@ def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed
     if proposal is None or any(proposal.plan[name] != plan.get(name) for name in BOUND):
         return None
     desk.grant(rule_id, grant._replace(case_id=case_id))
-    about = {"proposal": grant.request_id, "assistant": proposal.about["assistant"]}
+    about: RequestAbout = {"proposal": grant.request_id, "assistant": proposal.about["assistant"]}
     return Allowed(proposal.requested_by, about, proposal.decided_by or "", proposal.comment)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals import resources as approvals
-from opsapp.approvals.records import Proposer
+from opsapp.approvals.records import NewRequest, Proposer
 from opsapp.approvals.resources import approvals_of
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.inputs import DraftOverPast, ProposeAction, ProposeRule, ProposeRun
@@ -114,19 +114,18 @@ def _ask(root: Root, asker: Asker, deed: ProposedDeed, reason: str, rehearsed: R
     if known is not None:
         return known
     past = in_short(rehearsed, healing.compared(root, plan.condition, plan.rule.targets))
-    request = approvals.request(
-        root,
-        kind="proposal",
-        subject=deed.subject,
-        plan=plain(plan),
-        reason=public_text(reason),
-        risk=deed.risk,
-        requested_by=asker.title,
-        now=node_of(root).clock.now(),
-        expiry_s=node_of(root).config[AssistantSettings].expiry_s,
-        about={"assistant": plain(_proposer(asker, reason, deed.needs, past))},
+    wanted = NewRequest(
+        "proposal",
+        deed.subject,
+        plain(plan),
+        public_text(reason),
+        asker.title,
+        node_of(root).config[AssistantSettings].expiry_s,
+        {"assistant": plain(_proposer(asker, reason, deed.needs, past))},
+        deed.risk,
         subjects=_subjects(plan),
     )
+    request = approvals.request(root, wanted, node_of(root).clock.now())
     return _opened(root, asker, request.__name__, digest, plan.what)
 
 

@@ -6,7 +6,7 @@ from opsapp.agents.engine import subject
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
-from opsapp.approvals.records import Kind, Proposer
+from opsapp.approvals.records import Kind, NewRequest, Proposer, RequestAbout
 from opsapp.approvals.resources import approvals_of
 from opsapp.automations.resources import Automation, Run, automations_of, digests, run_of, with_parts
 from opsapp.lib.addresses import public
@@ -28,24 +28,22 @@ def freeze(root: Root, run: Run, automation: Automation) -> None:
 def request(root: Root, run: Run, now: float, proposed: Proposer | None = None) -> str:
     """Ask people, in the transaction of the run; the request's id."""
     settings = run.settings
-    about = {"run_id": run.id, "automation_id": run.automation_id}
-    reason = f"asked for by {run.requested_by} ({run.origin})"
-    asked = resources.request(
-        root,
-        kind=KIND,
-        subject=settings.name,
-        plan=plan(run),
-        reason=reason if proposed is None else proposed.reason,
-        risk=None,
-        requested_by=run.requested_by,
-        now=now,
-        expiry_s=node_of(root).config[ApprovalSettings].expiry_s,
-        about=about if proposed is None else {**about, "assistant": plain(proposed)},
+    about: RequestAbout = {"run_id": run.id, "automation_id": run.automation_id}
+    if proposed is not None:
+        about["assistant"] = plain(proposed)
+    wanted = NewRequest(
+        KIND,
+        settings.name,
+        plan(run),
+        f"asked for by {run.requested_by} ({run.origin})" if proposed is None else proposed.reason,
+        run.requested_by,
+        node_of(root).config[ApprovalSettings].expiry_s,
+        about,
         approvers=settings.approvers,
         quorum=settings.quorum,
         subjects=_subjects(root, run),
     )
-    return asked.__name__
+    return resources.request(root, wanted, now).__name__
 
 
 def _subjects(root: Root, run: Run) -> list[str]:
@@ -118,11 +116,6 @@ def undecided(root: Root) -> list[Run]:
     pending = folder.some(name for _, name in list(folder.pending))
     runs = [run_of(root, approval.about["run_id"]) for approval in pending if approval.kind == KIND]
     return [run for run in runs if run is not None and not run.is_over]
-
-
-def waiting_for(root: Root, automation_id: str) -> list[Run]:
-    """Those of one automation."""
-    return [run for run in undecided(root) if run.automation_id == automation_id]
 
 
 def withdraw(root: Root, run: Run, why: str, now: float) -> None:

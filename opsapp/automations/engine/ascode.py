@@ -7,7 +7,7 @@ from typing import Any
 
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.automations.resources import automations_of
-from opsapp.lib.addresses import public, restored
+from opsapp.lib.addresses import public, restored_fields
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.ascode import CREATE, EntryChange, EntryMistake, StoredEntry
@@ -43,9 +43,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
 
 
 def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    known = present or {}
-    fields = {name: restored(value, known.get(name), name) for name, value in given.items()}
-    return edits.complete(made(AutomationSettings, fields)).stored()
+    return edits.complete(made(AutomationSettings, restored_fields(given, present))).stored()
 
 
 shown = public

@@ -179,7 +179,7 @@ class Carrier:
         jobs, moved = self.node.transact(take_up, self.owner, frozenset(self.tasks), room)
         for job in jobs:
             task = self.tasks[job.run_id] = Attempt(job)
-            task.greenlet = gevent.spawn(self._perform, task)
+            task.greenlet = gevent.spawn(within, self._work(job), self._do, task)
         return moved
 
     def recover(self) -> bool:
@@ -204,10 +204,6 @@ class Carrier:
         """Wait for them; each is killed when its grace is over."""
         with gevent.Timeout(self.node.config[AutomationSettings].kill_grace_s + 1.5, False):
             gevent.joinall([task.greenlet for task in self.tasks.values() if task.greenlet is not None])
-
-    def _perform(self, task: Attempt) -> None:
-        with self._work(task.job):
-            self._do(task)
 
     def _work(self, job: Job) -> Work:
         return Work(self.node, "run", job.run_id, job.begun_by)

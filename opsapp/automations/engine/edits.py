@@ -68,6 +68,7 @@ def problems_of(
     """What no single field shows. Of values that are wrong elsewhere too, only the sound ones are given."""
     kind, given = values["type"], values["params"]
     present = automations_of(root).get(own_id) if own_id else None
+    before = None if present is None else present.params
     target = made(Targeted, given)
     wrong = {f"params.{name}": message for name, message in _target_problems(kind, target).items()}
     sound = made(meaning.PARAMS[kind], given) if params_are_sound else None
@@ -75,9 +76,9 @@ def problems_of(
         wrong.update({f"params.{name}": message for name, message in workflow.step_problems(sound).items()})
     if not wrong and sound is not None and sound.children:
         wrong.update(_child_problems(root, sound, own_id))
-    if _is_new_agent(root, target, present):
+    if _is_new_agent(root, target, before):
         wrong["params.agent_id"] = "there is no such agent"
-    unknown = _new_channels(root, given.get("channels"), present) if kind == "notification" else []
+    unknown = _new_channels(root, given.get("channels"), before) if kind == "notification" else []
     if unknown:
         wrong["params.channels"] = "there is no channel " + ", ".join(unknown)
     if not flow.may_run_here(root, kind, target.place):
@@ -86,17 +87,10 @@ def problems_of(
         wrong["quorum"] = "is more than the approvers"
     if sound is not None:
         wrong.update(_script_problems(sound))
-        wrong.update({} if secrets_later else _secret_problems(root, sound, present))
+        # A secret that was taken back since stops no other change.
+        refused = None if secrets_later or before == sound else refused_secret(root, sound, own_id)
+        wrong.update({} if refused is None else {"params": refused})
     return wrong | (_input_problems(values) if "inputs" in values else {})
-
-
-def _secret_problems(root: Root, params: Params, present: Automation | None) -> dict[str, str]:
-    """A secret is for the automations that an admin has allowed. One that was taken back since stops no other
-    change."""
-    if present is not None and present.params == params:
-        return {}
-    refused = refused_secret(root, params, None if present is None else present.id)
-    return {} if refused is None else {"params": refused}
 
 
 def refused_secret(root: Root, params: Params, own_id: str | None) -> str | None:
@@ -139,20 +133,18 @@ def _target_problems(kind: str, target: Targeted) -> dict[str, str]:
     return {}
 
 
-def _is_new_agent(root: Root, target: Targeted, present: Automation | None) -> bool:
+def _is_new_agent(root: Root, target: Targeted, before: Params | None) -> bool:
     """Whether it names an unknown agent; one deleted since hinders no other change."""
     agent_id = target.agent_id
     if agent_id is None or agent_id in agents_of(root):
         return False
-    before = None if present is None else present.params
     return not (isinstance(before, Targeted) and before.agent_id == agent_id)
 
 
-def _new_channels(root: Root, channels: Any, present: Automation | None) -> list[str]:
+def _new_channels(root: Root, channels: Any, before: Params | None) -> list[str]:
     """Unknown channels; those deleted since hinder no other change."""
     if not isinstance(channels, list | tuple):
         return []
-    before = None if present is None else present.params
     kept = set(before.channels) if isinstance(before, NotificationParams) else set()
     return sorted({str(name) for name in channels if channels_of(root).named(name) is None} - kept)
 
@@ -280,7 +272,8 @@ def remove(root: Root, automation: Automation, now: float) -> DeletedAutomation:
     del automations_of(root)[automation_id]  # first of all, so that nothing of it begins any more
     for secret in secrets_of(root).values():
         secret.take_back(automation_id)
-    for run in [*approval_requests.waiting_for(root, automation_id), *([current] if current is not None else [])]:
+    waiting = [run for run in approval_requests.undecided(root) if run.automation_id == automation_id]
+    for run in [*waiting, *([current] if current is not None else [])]:
         flow.cancel(root, run, by="", why="the automation was deleted", now=now)
     _changed(root, automation_id)
     _tell_who_runs_it(root, automation_id, now)

@@ -20,11 +20,15 @@ LOOKED_AT = 8000  # characters at the end of an output
 def write(root: Root, run: Run, text: str, now: float) -> None:
     """More output; whoever follows it here is woken by the commit."""
     run.write(text, now)
-    after_commit(root, watchers_of(node_of(root)).changed, run.id)
+    _wake(root, run)
 
 
 def tell_people(root: Root, run: Run) -> None:
     emit(root, "run", plain(summary(run)) | {"agents": [agent_id for agent_id, *_ in run.commands]})
+    _wake(root, run)
+
+
+def _wake(root: Root, run: Run) -> None:
     after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 

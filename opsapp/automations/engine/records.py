@@ -82,7 +82,7 @@ def record(root: Root, automation: Automation) -> AutomationRecord:
         created_by=automation.created_by,
         updated_at=int(automation.definition.made_at),
         running=automation.state.current,
-        queued=len(automation.waiting),
+        queued=len(automation.state.waiting),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note_refusal
 from opsapp.automations.resources import SchedulePlan, automations_of, board_of, standing_of
+from opsapp.automations.resources.board import ScheduleClock
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
@@ -80,6 +81,10 @@ def _had(span: RepeatableSpan, at: float, schedule: str, zone: str) -> bool:
     return first == at and cron.next_time(schedule, zone, at) > span.until
 
 
+def _spans(clock: ScheduleClock) -> list[RepeatableSpan]:
+    return [RepeatableSpan(*span) for span in clock.spans]
+
+
 class NextRun(NamedTuple):
     """One automation's next moment. `digest` tells of which settings."""
 
@@ -93,7 +98,7 @@ def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: fl
         return None
     zone = plan.zone or node_of(root).config.timezone
     clock = board_of(root).clock
-    spans = [RepeatableSpan(*span) for span in clock.spans]
+    spans = _spans(clock)
     at = cron.next_time(plan.schedule, zone, after)
     while at > clock.landed and comes_again(spans, at, plan.schedule, zone, catch_up=plan.catch_up):
         at = cron.next_time(plan.schedule, zone, at)
@@ -300,8 +305,7 @@ def begin(root: Root, now: float) -> None:
 def note_step(root: Root, before: float, now: float) -> None:
     check(root, LEASE)
     clock = board_of(root).clock
-    spans = after_step([RepeatableSpan(*span) for span in clock.spans], clock.landed, before, now)
-    clock.spans = tuple((span.since, span.until, span.lived) for span in spans)
+    clock.spans = tuple((*span,) for span in after_step(_spans(clock), clock.landed, before, now))
     clock.landed = now
     if clock.handled[0] > now:
         clock.handled = (now, "")

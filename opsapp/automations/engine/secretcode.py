@@ -23,19 +23,21 @@ BY = "code"
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    names = _names(root)
-    for secret in sorted(secrets_of(root).whole(), key=lambda secret: secret.name):
-        allowed = sorted(names[known] for known in secret.allowed_for if known in names)
-        said = SecretAsCode(secret.name, reveal(root, [secret.name])[secret.name], tuple(allowed))
-        yield StoredEntry(secret.__name__, settings_of(said))
+    for secret_id, said in _hidden(root):
+        yield StoredEntry(secret_id, {**said, "value": reveal(root, [said["name"]])[said["name"]]})
 
 
 def exported(_node: Node, root: Root) -> Iterator[JsonObject]:
     """Without opening any."""
+    return (said for _, said in _hidden(root))
+
+
+def _hidden(root: Root) -> Iterator[tuple[str, JsonObject]]:
+    """Ids and secrets without their values, by name."""
     names = _names(root)
     for secret in sorted(secrets_of(root).whole(), key=lambda secret: secret.name):
         allowed = sorted(names[known] for known in secret.allowed_for if known in names)
-        yield settings_of(SecretAsCode(secret.name, HIDDEN, tuple(allowed)))
+        yield secret.__name__, settings_of(SecretAsCode(secret.name, HIDDEN, tuple(allowed)))
 
 
 def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:

@@ -4,14 +4,14 @@ monitor before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import sqrt
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from opsapp.agents import engine as agents
 from opsapp.automations.logic.params import Targeted
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.automations.resources.runs import first_id
+from opsapp.lib.rates import wilson
 from opsapp.monitoring.interfaces import WarRoomSection
 from opsapp.monitoring.records import IncidentRecord, SuggestedRemedy, WarRoomEvent
 from opsapp.monitoring.resources import incidents_of, monitors_of
@@ -102,16 +102,18 @@ def runs_on(root: Root, agent_id: str, since: float, until: float, most: int) ->
     if host is None:
         return []
     tags = set(host.tags)
-    present = (automation for automation in automations_of(root).values())
-    about = [automation for automation in present if concerns(automation, host, tags)]
-    ids = [run_id for acting in about for run_id in acting.history.between(first_id(since), first_id(until))]
-    return list(runs_of(root).some(sorted(ids)[-most:]))
+    about = [automation for automation in automations_of(root).values() if concerns(automation, host, tags)]
+    return _newest_of(root, about, since, until, most)
 
 
 def runs_near(root: Root, since: float, until: float, most: int) -> list[Run]:
     """The newest runs that began in that time, wherever they act."""
-    present = (automation for automation in automations_of(root).values())
-    ids = [run_id for any_one in present for run_id in any_one.history.between(first_id(since), first_id(until + 1))]
+    return _newest_of(root, automations_of(root).values(), since, until + 1, most)
+
+
+def _newest_of(root: Root, about: Iterable[Automation], since: float, until: float, most: int) -> list[Run]:
+    first, after = first_id(since), first_id(until)
+    ids = [run_id for automation in about for run_id in automation.history.between(first, after)]
     return list(runs_of(root).some(sorted(ids)[-most:]))
 
 
@@ -131,14 +133,10 @@ def _belongs(run: Run, incident_id: str, since: float, *, on_host: bool) -> bool
     return run.origin == f"{FROM}{incident_id}" or (on_host and run.created_at >= since)
 
 
-def _newest(root: Root, automation: Automation) -> list[Run]:
-    return list(runs_of(root).some(automation.history.newest(LOOKED_AT)))
-
-
 def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> SuggestedRemedy:
     """`score`: what at least may be expected of it against this: by what came of the monitor's outages in which it ran;
     else half of what its runs promise in general."""
-    runs = _newest(root, automation)
+    runs = list(runs_of(root).some(automation.history.newest(LOOKED_AT)))
     results = [ended for outage in outages if (ended := helped(runs, outage)) is not None]
     statuses = [run.status for run in runs]
     good = sum(status in SUCCEEDED for status in statuses)
@@ -183,12 +181,7 @@ def _event(run: Run) -> WarRoomEvent:
 
 def at_least(good: int, tried: int) -> float:
     """The lower bound of the success rate (Wilson); 0 with no trial at all."""
-    if tried == 0:
-        return 0.0
-    rate, weight = good / tried, Z * Z / tried
-    middle = rate + weight / 2
-    spread = Z * sqrt(rate * (1 - rate) / tried + weight / (4 * tried))
-    return max(0.0, (middle - spread) / (1 + weight))
+    return wilson(good, tried, Z).low if tried else 0.0
 
 
 def for_condition(helped: int, tried_here: int, good: int, tried: int) -> float:

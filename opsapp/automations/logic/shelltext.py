@@ -50,6 +50,10 @@ _REFUSED_IN = {
     "subscript": "in the index of an array, where the shell evaluates values",
     "backtick": "inside backquotes: use $(…)",
 }
+_OPENS = {"arith": "arith", "subst": "bare", "brace": "brace", "double": "double", "backtick": "backtick",
+          "subscript": "subscript"}  # fmt: skip
+_BEGINS_A_WORD = ("escape", "single", "subst", "brace", "double")
+_MEANINGLESS = ("space", "herestring", "comment")  # between words, or beyond them
 _EVALUATES = ("eval", "let")
 _COMPUTES = re.compile(r"\s-(?:eq|ne|lt|le|gt|ge|v|R)\s")  # inside [[ … ]]
 _KEYWORDS = ("if", "then", "elif", "else", "do", "while", "until", "!", "{", "time")
@@ -93,8 +97,8 @@ class _Frame:
     """An open construct. `depth`: parentheses within it; `cases`: `case` without `esac`, whose patterns end with a
     parenthesis that closes nothing."""
 
-    def __init__(self, kind: str, depth: int = 0):
-        self.kind, self.depth, self.cases = kind, depth, 0
+    def __init__(self, kind: str):
+        self.kind, self.depth, self.cases = kind, 2 if kind == "arith" else 0, 0
         self.command = ""  # the word that the present command began with; empty: the next word begins one
         self.test_from: int | None = None  # where [[ began
 
@@ -119,7 +123,12 @@ class _ShellReader:
             assert match is not None  # the last alternative of each expression takes any character
             kind = str(match.lastgroup)
             self._take(match[0], _REFUSED.get(kind, "where it cannot be filled in"))
-            getattr(self, f"_on_{kind}")(frame, match[0])
+            if kind in _BEGINS_A_WORD:
+                frame.command = frame.command or match[0]
+            if kind in _OPENS:
+                self._open(_OPENS[kind])
+            elif kind not in (*_BEGINS_A_WORD, *_MEANINGLESS):
+                getattr(self, f"_on_{kind}")(frame, match[0])
         return Rewritten("".join(self._made), self._wrong)
 
     # -- places
@@ -158,37 +167,11 @@ class _ShellReader:
 
     # -- constructs
 
-    def _open(self, kind: str, depth: int = 0) -> None:
+    def _open(self, kind: str) -> None:
         if len(self._frames) < _DEEPEST:
-            self._frames.append(_Frame(kind, depth))
+            self._frames.append(_Frame(kind))
         else:
             self._take(self._text[self._at :], "where the script is nested too deeply to be judged")
-
-    def _on_escape(self, frame: _Frame, piece: str) -> None:
-        frame.command = frame.command or piece
-
-    _on_single = _on_escape
-
-    def _on_arith(self, _frame: _Frame, _piece: str) -> None:
-        self._open("arith", 2)
-
-    def _on_subst(self, frame: _Frame, piece: str) -> None:
-        frame.command = frame.command or piece
-        self._open("bare")
-
-    def _on_brace(self, frame: _Frame, piece: str) -> None:
-        frame.command = frame.command or piece
-        self._open("brace")
-
-    def _on_double(self, frame: _Frame, piece: str) -> None:
-        frame.command = frame.command or piece
-        self._open("double")
-
-    def _on_backtick(self, _frame: _Frame, _piece: str) -> None:
-        self._open("backtick")
-
-    def _on_subscript(self, _frame: _Frame, _piece: str) -> None:
-        self._open("subscript")
 
     def _on_end(self, _frame: _Frame, _piece: str) -> None:
         self._frames.pop()
@@ -208,11 +191,6 @@ class _ShellReader:
 
     def _on_operator(self, frame: _Frame, _piece: str) -> None:
         frame.command = ""
-
-    def _on_space(self, _frame: _Frame, _piece: str) -> None:
-        """Between words, or beyond them."""
-
-    _on_herestring = _on_comment = _on_space
 
     def _on_word(self, frame: _Frame, piece: str) -> None:
         if piece == "[" and self._text.startswith("[", self._at) and not frame.command:

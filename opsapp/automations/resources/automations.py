@@ -17,7 +17,7 @@ from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
 
 from .places import automations_of
-from .standing import AutomationStanding, RunHistory, Standings, Waiting
+from .standing import AutomationStanding, RunHistory, Standings
 
 
 class Definition(SealedFields):
@@ -197,10 +197,6 @@ class Automation(Record):
     @property
     def history(self) -> RunHistory:
         return self.state.history
-
-    @property
-    def waiting(self) -> Waiting:
-        return self.state.waiting
 
     def add_author(self, name: str) -> None:
         if name not in self.authors:

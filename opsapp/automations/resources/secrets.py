@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from BTrees.OOBTree import OOBTree
 
-from opsapp.automations.records import SecretRecord
+from opsapp.automations.records import SecretRecord, SecretUses
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict, Unavailable
 from opsapp.runtime.seals import Reseal, opener_of, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended
 
 from .places import secrets_of
 
@@ -50,12 +51,16 @@ class Secret(Record):
             self.lapsed = (*self.lapsed, automation_id)
 
     @property
+    def uses(self) -> SecretUses:
+        return SecretUses(self.allowed_for, self.lapsed)
+
+    @property
     def record(self) -> SecretRecord:
-        return SecretRecord(
+        return extended(
+            SecretRecord,
+            self.uses,
             id=self.__name__,
             name=self.name,
-            allowed_for=self.allowed_for,
-            lapsed=self.lapsed,
             created_at=int(self.created_at),
             updated_at=int(self.updated_at),
             updated_by=self.updated_by,
@@ -94,11 +99,15 @@ class Secrets(Folder):
         del self[secret.__name__]
 
 
+def _named(root: Root, names: Iterable[str]) -> Iterator[tuple[str, Secret | None]]:
+    folder = secrets_of(root)
+    return ((name, folder.named(name)) for name in names)
+
+
 def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
     """The values of those that there are, for a run."""
-    folder, seal = secrets_of(root), seal_of(root)
-    secrets = {name: folder.named(name) for name in names}
-    return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in secrets.items() if secret is not None}
+    secrets, seal = _named(root, names), seal_of(root)
+    return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in secrets if secret is not None}
 
 
 def all_values(root: Root) -> list[str] | None:
@@ -113,19 +122,16 @@ def all_values(root: Root) -> list[str] | None:
 
 def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> list[str]:
     """Secrets that this automation may not be written with; a new one (None) may be written with none."""
-    folder = secrets_of(root)
-    secrets = ((name, folder.named(name)) for name in names)
     return sorted(
         name
-        for name, secret in secrets
+        for name, secret in _named(root, names)
         if secret is None or automation_id is None or automation_id not in (*secret.allowed_for, *secret.lapsed)
     )
 
 
 def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]:
     """Names of secrets that exist, and that no run of this automation may have now."""
-    folder = secrets_of(root)
-    secrets = ((name, folder.named(name)) for name in names)
+    secrets = _named(root, names)
     return sorted(name for name, secret in secrets if secret is not None and automation_id not in secret.allowed_for)
 
 

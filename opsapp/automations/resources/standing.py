@@ -156,8 +156,11 @@ class RunHistory:
         return run_id in self._standing.row.recent or self._id + run_id in self._index
 
     def __iter__(self) -> Iterator[str]:
-        past = self._index.keys(self._id, self._id + LAST)
-        return merge((key[len(self._id) :] for key in past), self._standing.row.recent)
+        return merge(self._past("", LAST), self._standing.row.recent)
+
+    def _past(self, first: str, after: str) -> Iterator[str]:
+        keys = self._index.keys(self._id + first, self._id + after, excludemax=True)
+        return (key[len(self._id) :] for key in keys)
 
     def newest(self, count: int) -> list[str]:
         older = [key[len(self._id) :] for key in newest(self._index, self._id, self._id + LAST, 0, count)]
@@ -165,9 +168,8 @@ class RunHistory:
 
     def between(self, first: str, after: str) -> list[str]:
         """Ids from `first` up to `after`, without the latter; the oldest first."""
-        past = self._index.keys(self._id + first, self._id + after, excludemax=True)
         recent = (run_id for run_id in self._standing.row.recent if first <= run_id < after)
-        return [*merge((key[len(self._id) :] for key in past), recent)]
+        return [*merge(self._past(first, after), recent)]
 
     @property
     def last(self) -> str:

@@ -42,11 +42,7 @@ def list_automations(context: Automations, request: Request) -> Any:
 )
 def create_automation(context: Automations, request: Request) -> Any:
     """A new automation. The token of its webhook is shown this once."""
-    settings = edits.whole(request.root, request.valid_body)
-    bodies.require_author(request, settings)
-    made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
-    request.audit("automation.create", made.id, after=settings.stored())
-    return {"id": made.id, "status": "created", **bodies.webhook(made.token)}
+    return bodies.create(request, edits.whole(request.root, request.valid_body), "automation.create")
 
 
 @api.get(Automation, returns=AutomationRecord, teams="see")

@@ -51,6 +51,14 @@ def webhook(token: str) -> dict[str, str]:
     return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}
 
 
+def create(request: Request, settings: AutomationSettings, action: str) -> JsonObject:
+    """`action`: as the audit log calls it."""
+    require_author(request, settings)
+    made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
+    request.audit(action, made.id, after=settings.stored())
+    return {"id": made.id, "status": "created", **webhook(made.token)}
+
+
 def inputs(request: Request, automation: Automation) -> JsonObject:
     """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
     body = read_object(request, optional=True)

@@ -15,6 +15,7 @@ from opsapp.automations.records import RunRecord, RunRow
 from opsapp.automations.resources import Automation, Run, Runs
 from opsapp.lib.addresses import HIDDEN
 from opsapp.web import api, sse
+from opsapp.web.listpages import counted
 
 
 @api.get(Runs, query=schemas.RunList, returns=[RunRow], teams="filtered")
@@ -69,5 +70,4 @@ def page(request: Request, automation: Automation | None) -> Any:
     query = request.valid_query
     status, limit, offset = query["status"], query["limit"], query["offset"]
     runs, count = records.page(request.root, automation, status, limit, offset, seen_runs(request))
-    request.response.headers["X-Total-Count"] = str(count)
-    return request.shown(runs)
+    return request.shown(counted(request, runs, count))

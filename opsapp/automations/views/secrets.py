@@ -13,7 +13,7 @@ from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
-from opsapp.wire.records import extended, made, plain
+from opsapp.wire.records import extended, made
 
 
 def unknown_automations(request: Request, ids: Iterable[str], field: str = "allowed_for") -> dict[str, str]:
@@ -100,7 +100,7 @@ def allow_secret(context: Secret, request: Request) -> Any:
     automation_id = request.valid_body["automation_id"]
     context.allow(automation_id)
     request.audit("secret.allow", context.__name__, after={"name": context.name, "automation_id": automation_id})
-    return plain(SecretUses(allowed_for=context.allowed_for, lapsed=context.lapsed))
+    return context.uses
 
 
 @api.delete(
@@ -111,4 +111,4 @@ def disallow_secret(context: Secret, request: Request) -> Any:
     automation_id = request.valid_body["automation_id"]
     context.take_back(automation_id)
     request.audit("secret.disallow", context.__name__, before={"name": context.name, "automation_id": automation_id})
-    return plain(SecretUses(allowed_for=context.allowed_for, lapsed=context.lapsed))
+    return context.uses

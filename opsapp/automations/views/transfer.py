@@ -83,8 +83,4 @@ def apply_template(context: Template, request: Request) -> Any:
     values = templates.applied(template, read_object(request, optional=True))
     sound, wrong = judge(body_of(AutomationSettings)(), values)
     refuse(bodies.also_wrong(context, request, sound) | wrong)
-    settings = edits.whole(request.root, sound)
-    bodies.require_author(request, settings)
-    new = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
-    request.audit("automation.apply_template", new.id, after=settings.stored())
-    return {"id": new.id, "status": "created", **bodies.webhook(new.token)}
+    return bodies.create(request, edits.whole(request.root, sound), "automation.apply_template")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.audit.engine import IAnchored
@@ -14,6 +14,7 @@ from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
 from opsapp.runtime.findings import IStoreFinder
 from opsapp.runtime.looks import QueueLook
+from opsapp.runtime.node import Node
 
 from . import (
     anchors,
@@ -26,7 +27,7 @@ from . import (
     root_causes,
     server_actions,
     warroom,
-    windows,
+    world,
 )
 from .approval_kind import HealApproval
 from .chaos import faults
@@ -36,10 +37,6 @@ from .foresight import Foresight
 from .inventory import IFleetAccess
 from .pipeline import HealingEngine, IHealingEngine, anything
 from .server_actions import ServerActionRunner
-from .world import IWindowSource
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 
 def includeme(config: Any) -> None:
@@ -51,8 +48,8 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
     config.registry.registerUtility(anchors.audited, IAnchored)
     config.registry.registerUtility(ledgerfolding.unarchived, IStoreFinder, "ledger")
-    config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
-    config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
+    config.registry.registerUtility(world.windows_now, world.IWindowSource, "maintenance")
+    config.registry.registerUtility(world.window_ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
     config.add_preparation("opsapp.healing.engine.trusted.prepare")
     config.add_preparation("opsapp.healing.engine.ledgerchecks.prepare")

@@ -57,10 +57,10 @@ class WatchedRule(NamedTuple):
 
 class Past(NamedTuple):
     opened_at: float
-    outcome: str
-    reason: str
-    open: bool
+    outcome: str = ""
+    reason: str = ""
     unsure_until: float = 0.0  # its act may still be working until then, and nobody can tell
+    open: bool = False
 
     def moved(self, by: float) -> Past:
         unsure = self.unsure_until + by if self.unsure_until else 0.0

@@ -7,21 +7,20 @@ import json
 import logging
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opsapp.audit.resources import written
 from opsapp.automations.engine import WebhookSender, webhook_sender_of
 from opsapp.healing.config import AnchorSettings, HealingSettings
-from opsapp.healing.logic.chain import ChainVerdict
+from opsapp.healing.logic.chain import LedgerVerdict
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.lib.durations import seconds
 from opsapp.lib.problems import UpstreamFailed
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +105,7 @@ def audited(node: Node) -> int | None:
     return max((anchor.audited for anchor in anchors(node)), default=None)
 
 
-def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
+def checked(node: Node, ledger: Ledger, verdict: LedgerVerdict) -> LedgerVerdict:
     """Return the verdict, made invalid if an anchor contradicts it; nothing can be said of links that were folded
     away."""
     if not verdict.valid:
@@ -114,5 +113,5 @@ def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
     for anchor in anchors(node):
         if anchor.entries >= ledger.folded.links and ledger.link_at(anchor.entries) != anchor.head:
             first, reason = ledger.id_at(anchor.entries), "an anchor outside of the store says otherwise"
-            return verdict._replace(valid=False, first_bad=first, reason=reason)
+            return replace(verdict, valid=False, first_bad=first, reason=reason)
     return verdict

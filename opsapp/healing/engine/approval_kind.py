@@ -11,6 +11,7 @@ from opsapp.tree.root import Root
 
 from .approvals import ground_gone
 from .pipeline import world_now
+from .proposed import record_of
 
 
 class HealApproval:
@@ -35,11 +36,8 @@ class HealApproval:
         return next((reason for reason in reasons if reason is not None), None)
 
     def record(self, root: Root, approval: Approval) -> TimesHelped | None:
-        plan = approval.plan
-        if not plan.get("action") or not plan.get("condition"):
-            return None
-        helped, total = healing_of(root).ledger.statistics(plan["action"], plan["condition"])
-        return TimesHelped(total, helped)
+        action, condition = approval.plan.get("action"), approval.plan.get("condition")
+        return record_of(root, action, condition) if action and condition else None
 
     def decided(self, root: Root, approval: Approval) -> None:
         if approval.status == "approved":

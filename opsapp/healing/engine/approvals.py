@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
+from opsapp.approvals.records import NewRequest
 from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import shown_of
 from opsapp.healing.granted import Allowance, Allowed, IAllowance
@@ -21,28 +22,28 @@ from .context import PipelineContext
 from .reach import subjects_asked
 from .waves import sizes_of
 
-Wanted = tuple[CaseRecord, Plan]
 
-
-def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
+def ask(context: PipelineContext, wanted: Sequence[tuple[CaseRecord, Plan]]) -> Approval:
     """About a case, or all of an outage, of which the first leads."""
     record, plan = wanted[0]
     assert plan.choice is not None
     plans = [shown(asked, planned, context.world, context.root) for asked, planned in wanted]
-    reason, risk = reason_of(record, plan), plan.choice.action.risk
+    risk = plan.choice.action.risk
     if len(wanted) > 1:
         targets = [target_of(asked, own) for (asked, _), own in zip(wanted, plans, strict=True)]
         whole = _together(context, record.rule_id, plans[0], targets)
         pairs = zip(wanted, plans, strict=True)
-        about = [subject for (asked, _), own in pairs for subject in subjects_asked(asked, own)]
-        return _request(context, record, whole, about, reason=reason, risk=risk, requested_by="healing")
+        subjects = [subject for (asked, _), own in pairs for subject in subjects_asked(asked, own)]
+        request = _new_request(context, record, whole, reason_of(record, plan), risk, subjects)
+        return approvals.request(context.root, request, context.now)
+    request = _new_request(context, record, plans[0], reason_of(record, plan), risk, subjects_asked(record, plans[0]))
     allowed = allowed_before(context.root, record, plans[0])
-    by, more = ("healing", None) if allowed is None else (allowed.requested_by, allowed.about)
-    subjects = subjects_asked(record, plans[0])
-    asked = _request(context, record, plans[0], subjects, reason=reason, risk=risk, requested_by=by, more=more)
-    if allowed is not None:
-        asked.allow(context.root, allowed.by, allowed.comment, context.now)
-    return asked
+    if allowed is None:
+        return approvals.request(context.root, request, context.now)
+    request = request._replace(requested_by=allowed.requested_by, about={**request.about, **allowed.about})
+    approval = approvals.request(context.root, request, context.now)
+    approval.allow(context.root, allowed.by, allowed.comment, context.now)
+    return approval
 
 
 def ask_drafted(
@@ -50,42 +51,22 @@ def ask_drafted(
 ) -> Approval:
     """What several transactions have written: `first` leads, whose target is among these."""
     plan = _together(context, first.rule_id, draft.shown, targets)
-    return _request(
-        context,
-        first,
-        plan,
-        draft.subjects(),
-        reason=draft.reason,
-        risk=draft.risk,
-        requested_by="healing",
-        name=draft.name,
-    )
+    request = _new_request(context, first, plan, draft.reason, draft.risk, draft.subjects())
+    return approvals.request(context.root, request._replace(name=draft.name), context.now)
 
 
-def _request(
-    context: PipelineContext,
-    record: CaseRecord,
-    plan: HealPlan,
-    subjects: Sequence[str],
-    *,
-    reason: str,
-    risk: str,
-    requested_by: str,
-    more: Mapping[str, object] | None = None,
-    name: str | None = None,
-) -> Approval:
-    return approvals.request(
-        context.root,
-        kind="heal",
-        subject=plan.target,
-        plan=plan.stored(),
-        risk=risk,
-        reason=reason,
-        requested_by=requested_by,
-        now=context.now,
-        expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
-        about={"case_id": record.id, "ledger_id": record.entry_id, **(more or {})},
-        name=name,
+def _new_request(
+    context: PipelineContext, record: CaseRecord, plan: HealPlan, reason: str, risk: str, subjects: Sequence[str]
+) -> NewRequest:
+    return NewRequest(
+        "heal",
+        plan.target,
+        plan.stored(),
+        reason,
+        "healing",
+        node_of(context.root).config[ApprovalSettings].expiry_s,
+        {"case_id": record.id, "ledger_id": record.entry_id},
+        risk,
         subjects=subjects,
     )
 

@@ -71,7 +71,7 @@ def is_suppressed(context: PipelineContext, event: RuleEvent) -> bool:
     return received.outcome == "suppressed" or received.root is not None
 
 
-def _correlated(context: PipelineContext, event: RuleEvent) -> correlation.Received:
+def _correlated(context: PipelineContext, event: RuleEvent) -> correlation.Correlated:
     return correlation.receive(event, context.world, context.book.on_target(event.about.target))
 
 
@@ -100,9 +100,9 @@ def _absorb_late(context: PipelineContext, case: Case, about: CaseRecord) -> Non
     else:
         late[rule_id] = entries.begin_entry(context, about, None, events=1)
     counted = {**closed.events, rule_id: closed.events.get(rule_id, 0) + 1}
-    due = closed.opened_at + context.world.settings.absorption_window_s
+    due = closed.opened_at + context.settings.absorption_window_s
     context.book.keep(case, replace(closed, late=late, events=counted), due)
 
 
 def _remember(context: PipelineContext, record: CaseRecord, rule_id: str) -> None:
-    context.pasts[rule_id, record.target] = Past(record.opened_at, "", "", True)
+    context.pasts[rule_id, record.target] = Past(record.opened_at, open=True)

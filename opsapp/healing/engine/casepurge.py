@@ -22,9 +22,10 @@ def step(node: Node) -> bool:
     while after is not None:
         after = node.transact(purge_reported, before, after)
     problems.purge(node, before)
-    while node.transact(let_go, before):
+    while node.transact(lambda root: healing_of(root).book.let_go(before)):
         pass
-    return node.transact(purge_cases, node.clock.now() - node.config[CasesRetention].days * DAY_S)
+    ended_before = node.clock.now() - node.config[CasesRetention].days * DAY_S
+    return node.transact(lambda root: healing_of(root).book.purge(ended_before))
 
 
 def purge_reported(root: Root, before: float, after: str) -> str | None:
@@ -35,11 +36,3 @@ def purge_reported(root: Root, before: float, after: str) -> str | None:
         if at < before:
             del reported[name]
     return page[-1][0] if len(page) == PAGE else None
-
-
-def let_go(root: Root, before: float) -> bool:
-    return healing_of(root).book.let_go(before)
-
-
-def purge_cases(root: Root, before: float) -> bool:
-    return healing_of(root).book.purge(before)

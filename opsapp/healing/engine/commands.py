@@ -23,7 +23,7 @@ from opsapp.wire.actions import ACTIONS, Action
 from opsapp.wire.heals import HostAnswer
 
 from .context import PipelineContext
-from .inventory import FleetAccess
+from .inventory import fleet_access
 from .server_actions import QUEUE
 
 GOES_ON = ("pending_approval", "queued", "running")
@@ -55,10 +55,10 @@ def ask(context: PipelineContext, record: CommandedCase, arm_s: float | None) ->
         wanted["snapshot"] = heal.snapshot
     if arm_s is not None:
         wanted["arm_s"] = arm_s
-    expiry = context.world.settings.command_expiry_s
+    expiry = context.settings.command_expiry_s
     if phase in ("rollback", "confirm") and action is not None and action.armed_s:
-        expiry += context.world.settings.confirm_s + RETURN_S
-    return context.fleet.send(context.root, heal.host, "heal", wanted, timeout=timeout, expiry=expiry, by="healing")
+        expiry += context.settings.confirm_s + RETURN_S
+    return context.fleet.send(context.root, heal.host, "heal", wanted, timeout=timeout, expiry=expiry)
 
 
 def timeout_of(action: Action | None) -> int | None:
@@ -100,10 +100,10 @@ def _server_action(context: PipelineContext, record: CommandedCase, action: Acti
     return OwnCommand([] if handler is None else handler.argv(heal.params), action.name, heal.params)
 
 
-def answer(root: Root, fleet: FleetAccess, record: CommandedCase) -> HostAnswer | None:
+def answer(root: Root, record: CommandedCase) -> HostAnswer | None:
     heal = record.heal
     if heal.host != SERVER:
-        return fleet.answer(root, heal.host, record.command_id)
+        return fleet_access(root).answer(root, heal.host, record.command_id)
     if heal.action in RUNS:
         return _run_answer(run_state(root, record.command_id))
     return healing_of(root).deeds.answer(record.command_id)
@@ -142,21 +142,22 @@ def ask_for_cause(context: PipelineContext, wanted: AskCause) -> str:
         "phase": "look",
         "params": {name: value for name, value in vars(wanted.subject).items() if value is not None},
     }
-    return context.fleet.send(context.root, wanted.host, "heal", params, timeout=60, expiry=LOOK_WAIT_S, by="healing")
+    return context.fleet.send(context.root, wanted.host, "heal", params, timeout=60, expiry=LOOK_WAIT_S)
 
 
-def cause_told(root: Root, fleet: FleetAccess, record: CaseRecord) -> LookAnswer | None:
+def cause_told(root: Root, record: CaseRecord) -> LookAnswer | None:
     """Evidence without secrets; None while nobody has answered."""
-    ended = None if record.look is None else fleet.answer(root, record.look.host, record.look.command_id)
-    if ended is None:
-        return None
-    return LookAnswer(causes.read(ended.cause, without_secrets(root, ended.output)))
+    ended = _looked(root, record)
+    return None if ended is None else LookAnswer(causes.read(ended.cause, without_secrets(root, ended.output)))
 
 
-def is_answered(root: Root, fleet: FleetAccess, record: CaseRecord) -> bool:
-    if isinstance(record, CommandedCase):
-        return answer(root, fleet, record) is not None
-    return record.look is not None and fleet.answer(root, record.look.host, record.look.command_id) is not None
+def _looked(root: Root, record: CaseRecord) -> HostAnswer | None:
+    look = record.look
+    return None if look is None else fleet_access(root).answer(root, look.host, look.command_id)
+
+
+def is_answered(root: Root, record: CaseRecord) -> bool:
+    return (answer(root, record) if isinstance(record, CommandedCase) else _looked(root, record)) is not None
 
 
 def measure(context: PipelineContext, record: CaseRecord, heal_id: str, patience: float) -> CaseRecord:
@@ -168,7 +169,7 @@ def measure(context: PipelineContext, record: CaseRecord, heal_id: str, patience
         wanted = {"heal_id": heal_id, "token": context.token, "phase": "measure"}
         agent_id, expiry = subject.partition(":")[2], max(patience, 1.0)
         try:
-            context.fleet.send(context.root, agent_id, "heal", wanted, timeout=60, expiry=expiry, by="healing")
+            context.fleet.send(context.root, agent_id, "heal", wanted, timeout=60, expiry=expiry)
         except NotFound:
             return record.saying("nothing can be measured: the agent is gone")
     return record

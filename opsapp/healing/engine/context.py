@@ -33,6 +33,9 @@ class PipelineContext:
         self.healing = healing_of(root)
         self.book = self.healing.book
         self.ledger = self.healing.ledger
+        self.trials = self.healing.trials
+        self.edges = self.healing.edges
+        self.settings = world.settings
         self.pasts: dict[tuple[str, str], Past] = {}
         self.rechecks: list[str] = []  # monitors to be checked once this is committed
         self.deeds: set[str] = set()  # of which something was learned in this transaction

@@ -20,6 +20,7 @@ from opsapp.wire.records import made
 
 from .inventory import fleet_access
 from .pipeline import world_now
+from .world import failing_of
 
 WELL = ("up", "degraded")  # of a monitor
 MOST_EDGES = 50_000  # of a list
@@ -75,6 +76,13 @@ def graph_shown(
         evidence=tuple(map(sure, edges)),
         root_causes=tuple(graph.root_causes(failing)),
     )
+
+
+def graph_at(root: Root, at: int, window: float) -> DependencyGraph:
+    """For `node.transact_at`. Failed are the targets that had a case: the tree has no readings of that time."""
+    stored = healing_of(root).dependencies
+    graph = stored.graph()
+    return graph_shown(stored.declared("api"), graph, failing_of(root, None, graph.nodes, {}, float(at), window))
 
 
 def known_targets(root: Root) -> set[str]:

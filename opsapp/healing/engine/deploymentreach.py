@@ -7,30 +7,19 @@ Must not: know who is in a team.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.agents import engine as agents
 from opsapp.healing.deployments import EVERYTHING, TAG, Deployment, DeploymentRecord, Deployments
-from opsapp.monitoring.engine import register_of
-from opsapp.runtime.node import node_of
 from opsapp.tree.rights import Sight, TagsOfMany
 from opsapp.tree.root import Root, root_above
 
 from .deployments import KINDS, about_named, tagged
+from .reach import NamedSubject, subjects
 
 LOOKED_AT = 2000  # deployments that are looked into, at most
 ON_ALL = "name hosts or monitors: your team may not act on everything"
-
-
-class NamedSubject(NamedTuple):
-    """A host or a monitor, and what it is called."""
-
-    key: str
-    kind: str
-    names: frozenset[str]
-    tags: Collection[str]
 
 
 class ReachedSubjects(NamedTuple):
@@ -42,7 +31,7 @@ class ReachedSubjects(NamedTuple):
 
 
 def reached(root: Root, sight: Sight) -> ReachedSubjects:
-    seen = [subject for subject in _subjects(root) if sight.sees(subject.tags)]
+    seen = [subject for subject in subjects(root) if sight.sees(subject.tags)]
     named = {subject.key: subject.names for subject in seen}
     acted = {subject.key for subject in seen if sight.may("act", subject.tags)}
     for kind in KINDS.values():
@@ -85,25 +74,13 @@ def misfits(root: Root, sight: Sight, named: Mapping[str, Sequence[str]]) -> dic
 def tags_of_deployment(deployment: Deployment) -> TagsOfMany:
     """What it was about and is gone tells nothing."""
     root, about = root_above(deployment), deployment.about
-    subjects = list(_subjects(root))
+    known = list(subjects(root))
     if EVERYTHING in about:
-        return TagsOfMany((*{frozenset(subject.tags) for subject in subjects}, ()))
-    parts = {frozenset(subject.tags) for subject in subjects if _is_meant(subject, about)}
+        return TagsOfMany((*{frozenset(subject.tags) for subject in known}, ()))
+    parts = {frozenset(subject.tags) for subject in known if _is_meant(subject, about)}
     tags = {key.partition("-tag:")[2] for key in about} - {""}
     return TagsOfMany((*parts, *((tag,) for tag in tags)))  # and what will have the tag
 
 
 def _is_meant(subject: NamedSubject, about: Collection[str]) -> bool:
     return subject.key in about or any(tagged(subject.kind, tag) in about for tag in subject.tags)
-
-
-def _subjects(root: Root) -> Iterator[NamedSubject]:
-    """From memory."""
-    for host in agents.hosts(root):
-        yield NamedSubject(
-            f"agent:{host.agent_id}", "host", frozenset((host.agent_id, host.label, host.hostname)), host.tags
-        )
-    register = register_of(node_of(root))
-    register.catch_up(root)
-    for entry in tuple(register.entries.values()):
-        yield NamedSubject(f"monitor:{entry.id}", "monitor", frozenset((entry.id, entry.name)), entry.settings.tags)

@@ -9,19 +9,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from opsapp.healing.answers import SuggestionAbout
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.cofailure import Pair, candidates
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime import leases
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
-from .replay import recorded
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
+from .replay import recorded_since
 
 DAY = 86400.0
 LOOK_BACK_S = 30 * DAY
@@ -44,15 +42,9 @@ def step(node: Node) -> bool:
 def failures_since(node: Node, since: float, together: float) -> dict[str, list[float]]:
     """An incident with a ledger entry at the same time is one failure."""
     failures: dict[str, list[float]] = {}
-    read, below = 0, None
-    while read < MOST_ENTRIES:
-        page, below = node.transact(recorded, since, below)
-        read += len(page)
-        for row in page:
-            if row.outcome not in NO_FAILURE:
-                failures.setdefault(row.target, []).append(float(row.created_at))
-        if below is None:
-            break
+    for row in recorded_since(node, since, MOST_ENTRIES):
+        if row.outcome not in NO_FAILURE:
+            failures.setdefault(row.target, []).append(float(row.created_at))
     told = {target: sorted(moments) for target, moments in failures.items()}
     read, low = 0, f"{int(since * 1000):012x}"
     while read < MOST_ENTRIES and low:
@@ -97,22 +89,11 @@ def suggest(root: Root, pairs: list[Pair], now: float) -> None:
             f"{pair.target} failed with {pair.confidence:.0%} of the failures of {pair.parent} ({pair.support} times), "
             f"{pair.parent} first in {pair.first:.0%} of them: does {pair.target} depend on {pair.parent}? "
             f"The direction is {pair.sure:.0%} sure.",
-            rule_id="",
             evidence=f"{pair.target}|{pair.parent}",
             now=now,
-            about=_about(pair),
+            about=SuggestionAbout(
+                pair.target, pair.parent, pair.support, pair.confidence, pair.lift, pair.first, pair.sure
+            ),
         )
         if made == MOST_SUGGESTED:
             return
-
-
-def _about(pair: Pair) -> dict[str, str | float]:
-    return {
-        "target": pair.target,
-        "depends_on": pair.parent,
-        "support": pair.support,
-        "confidence": pair.confidence,
-        "lift": pair.lift,
-        "parent_first": pair.first,
-        "sure": pair.sure,
-    }

@@ -13,7 +13,7 @@ from opsapp.healing.logic.rules import target_of
 from opsapp.healing.records import DeclaredRule, RuleTargets
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import execution
-from opsapp.healing.stages.case import About, Metrics, RuleEvent
+from opsapp.healing.stages.case import About, Metrics
 from opsapp.healing.stages.world import Reading, World
 from opsapp.healing.whatif import (
     Compared,
@@ -39,7 +39,7 @@ from opsapp.wire.readings import FAMILIES, PLUGIN, split
 from .inventory import Member, fleet_access
 from .pipeline import IHealingEngine, world_now
 from .readings import LiveReadings, instances, read
-from .rehearse import PRESENT, PolicyChange, RehearsedEvent, Scene, drafted, event_about, rehearse
+from .rehearse import RehearsedEvent, Scene, drafted, event_about, rehearse
 
 SHOWN = 50  # targets that are named
 NAMED = 1000  # names of readings
@@ -50,23 +50,18 @@ ORDER = {True: 0, False: 1, None: 2}
 def dry_run(root: Root, asked: EventAsked, draft: DeclaredRule | None = None) -> Simulated:
     """Reads only; the caller's transaction is aborted all the same."""
     present = world_now(root)
-    policy = PRESENT if draft is None else drafted(root, draft.id, draft, present)
-    present = policy.over(present)
+    if draft is not None:
+        present = drafted(root, draft.id, draft, present).over(present)
     rule = present.rules.get(asked.rule_id)
     if rule is None:
         raise Invalid({"event.rule_id": "there is no such rule"})
     condition, severity = asked.condition or rule.condition, asked.severity or rule.severity
     said = About(asked.source, condition, asked.target, severity, asked.metrics)
     event = event_about(said, asked.rule_id, fleet_access(root).inventory(root), present.now)
-
-    def live(event: RuleEvent, _: PolicyChange) -> Scene:
-        """Nothing is waited for: it is about what is known now."""
-        world = _told(event.about.metrics, present)
-        held = replace(world, unmeasured=lambda *_: False, doubtful=lambda _: False)
-        return Scene(world, held, tuple(healing_of(root).book.on_target(event.about.target)))
-
-    [rehearsed] = rehearse(live, [event], policy)
-    return _answer(rehearsed, present)
+    world = _told(event.about.metrics, present)
+    held = replace(world, unmeasured=lambda *_: False, doubtful=lambda _: False)  # it is about what is known now
+    scene = Scene(world, held, tuple(healing_of(root).book.on_target(event.about.target)))
+    return _answer(rehearse(event, scene), present)
 
 
 def _answer(rehearsed: RehearsedEvent, world: World) -> Simulated:

@@ -90,7 +90,7 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     if entry.executed:
         definition = None if record.heal is None else record.heal.definition
         record = replace(record, tried=(*record.tried, Tried(ledger.judged(entry), definition)))
-        suggestions.after_outcome(context.healing, entry, context.world.settings, context.now)
+        suggestions.after_outcome(context.healing, entry, context.settings, context.now)
     return record, entry
 
 
@@ -140,7 +140,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     elif context.world.reading(record.about).verdict is False:
         notifications.over(context, record.rule_id, record.about.rule_condition, record.target)
     for rule_id in record.events:
-        past = Past(record.opened_at, closed.outcome_for(rule_id), reason, False, unsure_until)
+        past = Past(record.opened_at, closed.outcome_for(rule_id), reason, unsure_until)
         context.pasts[rule_id, record.target] = past
 
 
@@ -161,7 +161,7 @@ def release_others(context: PipelineContext, record: CaseRecord) -> None:
 
 
 def forget(context: PipelineContext, rule_id: str, target: str, outcome: str, reason: str) -> None:
-    context.pasts[rule_id, target] = Past(context.now, outcome, reason, False)
+    context.pasts[rule_id, target] = Past(context.now, outcome, reason)
     context.book.last_of[rule_id, target] = (context.now, outcome, reason)
 
 

@@ -19,7 +19,7 @@ def count_trigger(context: PipelineContext, rule_id: str, at: float, root_cause:
     """`at`: when its condition was found true."""
     state = context.healing.trust.get(rule_id)
     if state is not None:
-        promotion = context.world.settings.promotion
+        promotion = context.settings.promotion
         root = "" if root_cause is None else outage_of(context, root_cause)
         _evaluate(context, state, governor.triggered(state.trust, at, promotion, root))
 
@@ -49,7 +49,7 @@ def count_case(
     result = state and comes_to(tried, str(last.outcome), state.trust.definition)
     if state is None or result is None:
         return
-    settings = context.world.settings
+    settings = context.settings
     if alone_at is None:
         trust, change = governor.recorded(state.trust, result, context.now, settings, drawn=drawn)
     else:
@@ -67,7 +67,7 @@ def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> Non
     state = context.healing.trust.get(rule_id)
     if state is None or coin.definition != state.trust.definition:
         return
-    trials, settings = coin.counted(state.trust.trials), context.world.settings
+    trials, settings = coin.counted(state.trust.trials), context.settings
     treated = bool(coin.recovered) if coin.draw is not None and coin.draw.treated else None
     trust, change = governor.after_trial(state.trust, trials, treated, context.now, settings)
     if change is not None:
@@ -79,7 +79,7 @@ def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> Non
 
 
 def _evaluate(context: PipelineContext, state: TrustState, trust: governor.Trust) -> None:
-    settings = context.world.settings
+    settings = context.settings
     trust, change = governor.evaluate(trust, context.now, settings)
     state.become(context.root, trust, cause=change.cause if change else "edit", now=context.now)
     context.world.trust = {**context.world.trust, trust.rule_id: trust}

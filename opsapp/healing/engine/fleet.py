@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 class Fleet:
     """An `IFleetAccess`."""
 
+    recall = staticmethod(recall_command)
+
     def __init__(self) -> None:
         self._seen: tuple[Any, list[HostFacts], Inventory] | None = None  # what the inventory was made of
 
@@ -51,9 +53,9 @@ class Fleet:
         return made
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float
     ) -> str:
-        return send_command(root, agent_id, kind, params, requested_by=by, timeout=timeout, expiry=expiry)
+        return send_command(root, agent_id, kind, params, requested_by=HEALING, timeout=timeout, expiry=expiry)
 
     def answer(self, root: Root, agent_id: str, command_id: str) -> HostAnswer | None:
         ended = answer_of(root, agent_id, command_id)
@@ -68,9 +70,6 @@ class Fleet:
     def knows(self, root: Root, subject: str) -> bool:
         kind, _, name = subject.partition(":")
         return name in (agents_of(root) if kind == "agent" else monitors_of(root))
-
-    def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
-        return recall_command(root, agent_id, command_id)
 
     def doubtful(self, node: Node, subject: str) -> bool:
         entry = register_of(node).entries.get(subject.partition(":")[2])

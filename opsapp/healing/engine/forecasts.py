@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing import foretold
+from opsapp.healing.answers import SuggestionAbout
 from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.foretold import ForecastRecord, MeasuredHour
 from opsapp.healing.logic import rules as logic
@@ -22,15 +23,13 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.lib.durations import whole
 from opsapp.runtime import leases
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.readings import split
 
 from .alerts import WatchedRule, watched_rules
 from .foresight import Foresight, MetricNews, Point, RuleThreshold, is_about, limits_of, read, settled, threshold_of
 from .inventory import Member, fleet_access
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 LANE = "forecasts"
 AGENTS = 10  # in one transaction
@@ -274,7 +273,7 @@ def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
                     rule_id=item.rule_id,
                     evidence=f"{item.agent_id}:{item.metric}:{item.when}",
                     now=now,
-                    about={"agent_id": item.agent_id, "metric": item.metric},
+                    about=SuggestionAbout(agent_id=item.agent_id, metric=item.metric),
                 )
             elif now - told.get(item.key, -AGAIN_S) >= AGAIN_S:
                 told[item.key] = now

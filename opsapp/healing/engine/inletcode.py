@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from opsapp.healing.records import InletAsCode
 from opsapp.healing.resources import healing_of
-from opsapp.lib.ids import digest, new_token
+from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.ascode import MadeEntry, StoredEntry
@@ -42,9 +42,8 @@ def create(node: Node, root: Root, entry: InletAsCode) -> MadeEntry:
     now, mapping = node.clock.now(), _labels(entry)
     if entry.token is not None:
         return MadeEntry(inlets.create_for(root, entry.name, mapping, _free(root, entry.token), BY, now).__name__, {})
-    token = new_token()
-    inlet = inlets.create_for(root, entry.name, mapping, digest(token), BY, now)
-    return MadeEntry(inlet.__name__, {"url": f"/api/healing/events/{token}"})
+    new = inlets.create(root, entry.name, mapping, BY, now)
+    return MadeEntry(new.inlet.__name__, {"url": f"/api/healing/events/{new.token}"})
 
 
 def update(_node: Node, root: Root, inlet_id: str, entry: InletAsCode) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from zope.interface import Interface
 
@@ -18,12 +18,9 @@ from opsapp.healing.logic.rules import in_scope, names_of
 from opsapp.healing.records import RuleTargets
 from opsapp.healing.stages.world import Host
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 from opsapp.wire.heals import HostAnswer
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 
 class Member(NamedTuple):
@@ -189,7 +186,7 @@ class FleetAccess(Protocol):
         """The same object as long as no member has changed."""
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float
     ) -> str:
         """Its id."""
 

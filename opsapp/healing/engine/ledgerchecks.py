@@ -6,11 +6,11 @@ A check reads every entry: once an hour, and when somebody asks. Pages tell of t
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from dataclasses import replace
 
-from opsapp.healing.answers import LedgerVerdict
+from opsapp.healing.answers import LastCheck
 from opsapp.healing.logic import chain
-from opsapp.healing.logic.chain import ChainVerdict, NotedHead, read_head
+from opsapp.healing.logic.chain import LedgerVerdict, NotedHead, read_head
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.runtime.chainkey import chain_key, is_shut
 from opsapp.runtime.node import Node
@@ -25,17 +25,12 @@ KEY = "opsapp.healing.ledgerchecks"
 log = logging.getLogger(__name__)
 
 
-class LedgerCheck(NamedTuple):
-    at: int
-    verdict: ChainVerdict
-
-
 class LedgerChecks:
     """`now` on the hub, `last` in any thread."""
 
     def __init__(self, node: Node):
         self._node = node
-        self.last: LedgerCheck | None = None  # none since the node was started, or the last one failed
+        self.last: LastCheck | None = None  # none since the node was started, or the last one failed
         self.now = SharedRead(node, self._check)
         self._steps = 0
 
@@ -48,53 +43,49 @@ class LedgerChecks:
         if self._steps == 1 and self._node.transact(_is_long):
             return False
         try:
-            check = self.now()
+            verdict: LedgerVerdict = self.now()
         except Exception:
             log.exception("the ledger could not be checked")  # the service does not stop for it
             return False
-        if not check.verdict.valid:
-            log.error("the ledger is not whole first_bad=%s: %s", check.verdict.first_bad, check.verdict.reason)
+        if not verdict.valid:
+            log.error("the ledger is not whole first_bad=%s: %s", verdict.first_bad, verdict.reason)
         return False
 
-    def _check(self) -> LedgerCheck:
+    def _check(self) -> LedgerVerdict:
         at = int(self._node.clock.now())
         try:
-            self.last = LedgerCheck(at, self._node.transact(self._verdict))
+            verdict = self._node.transact(self._verdict)
         except Exception:
             self.last = None  # what was known before is not known any more
             raise
-        return self.last
+        self.last = LastCheck(at, verdict)
+        return verdict
 
-    def _verdict(self, root: Root) -> ChainVerdict:
+    def _verdict(self, root: Root) -> LedgerVerdict:
         ledger = healing_of(root).ledger
         verdict = ledgercheck.verdict(ledger, chain_key(root), self._node.clock.now())
         return _with_trust(root, anchors.checked(self._node, ledger, verdict))
 
 
-def _with_trust(root: Root, verdict: ChainVerdict) -> ChainVerdict:
+def _with_trust(root: Root, verdict: LedgerVerdict) -> LedgerVerdict:
     """The trust of rules is part of the signed record."""
     edited = trusted.held(root).edited if verdict.valid else ()
-    return verdict._replace(valid=False, reason=trusted.said(edited)) if edited else verdict
+    return replace(verdict, valid=False, reason=trusted.said(edited)) if edited else verdict
 
 
 def _is_long(root: Root) -> bool:
     return healing_of(root).ledger.links() > LONG
 
 
-def shown(verdict: ChainVerdict, head: str | None = None) -> LedgerVerdict:
-    known = verdict if verdict.folded else verdict._replace(begins_at=0)
-    return LedgerVerdict(*known, head=head)
-
-
 def answered(node: Node, head: str | None) -> LedgerVerdict:
     """Return the ledger's verdict and, with a head that somebody has kept, whether the chain still goes through it."""
-    verdict = checks_of(node).now().verdict
+    verdict: LedgerVerdict = checks_of(node).now()
     if head is None:
-        return shown(verdict)
+        return verdict
     says = node.transact(_head, read_head(head))
     if says == chain.CONTRADICTED and verdict.valid:
-        verdict = verdict._replace(valid=False, reason="a signed head that was kept outside says otherwise")
-    return shown(verdict, says)
+        verdict = replace(verdict, valid=False, reason="a signed head that was kept outside says otherwise")
+    return replace(verdict, head=says)
 
 
 def _head(root: Root, noted: NotedHead) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.config import LedgerRetention
 from opsapp.healing.logic.chain import DAY
@@ -15,11 +15,8 @@ from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.findings import OK, WARN, Finding
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from opsapp.agents.engine import host_of
 from opsapp.approvals.resources import approvals_of
@@ -33,14 +32,11 @@ from opsapp.notify.interfaces import LONGEST_TEXT, IPageAddresses
 from opsapp.notify.resources import channels_of
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of
 
 from .lift import ActionElsewhere, savings
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ rules with the same first action. Where one is not known, nothing is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.lift_answers import (
     ExpectedDowntime,
@@ -139,18 +139,14 @@ def elsewhere(root: Root, rule: RuleSettings) -> ActionElsewhere:
         if not own or own[0].action != action or state is None:
             continue
         known = state.trust.trials
-        treated, control = Arm(*_sums(treated, known.treated)), Arm(*_sums(control, known.control))
-        waves = WaveSums(*_sums(waves, known.waves))
+        treated, control = Arm(*map(add, treated, known.treated)), Arm(*map(add, control, known.control))
+        waves = WaveSums(*map(add, waves, known.waves))
         last += known.bets.last
         durations = healing.trials.durations.get(rule_id)
         heals += [healed.heal_s for healed in durations.healed] if durations is not None else []
         using.append(rule_id)
     trials = Trials(treated, control, Bets(last=tuple(last[-LAST:])), waves)
     return ActionElsewhere(action, trials, tuple(heals), tuple(using))
-
-
-def _sums(first: tuple[Any, ...], second: tuple[Any, ...]) -> Iterable[Any]:
-    return map(add, first, second)
 
 
 def savings(durations: Sequence[Duration], known: ActionElsewhere, cases: int | None = None) -> Savings:

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from opsapp.agents.resources import Agent, agents_of
+from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.moments import AROUND_S, LEAST_S, AskedSpan, span_asked
 from opsapp.healing.moments import Kind, Moment, RuleThen
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import ClosedCase
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.resources import Incident, Monitor, incidents_of, monitors_of
+from opsapp.maintenance.engine import HEALING, MAINTENANCE
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.series import FINE, NAMES, HistoryReader
 from opsapp.tree.rights import Sight
@@ -26,24 +27,13 @@ from opsapp.wire.conditions import Condition
 from .alerts import WatchedRule, watched_rules
 from .deployments import of_moment
 from .inventory import Member, fleet_access
-from .momentmarks import MOST, drawn, entries_of, marks_of, marks_within, runs_asked, seen_runs_asked
+from .momentmarks import MOST, MomentSubject, drawn, entries_of, marks_of, runs_asked
 from .past_readings import KeptReading, kept_readings, needs
 from .readings import instances
 
 MOST_MONITORS = 5
 MOST_RULES = 60
 DAY = 86_400
-
-
-class MomentSubject(NamedTuple):
-    """`usual`: since, until and at where nothing else is asked for."""
-
-    name: str
-    agent: Agent | None
-    monitors: tuple[Monitor, ...]
-    usual: tuple[float, float, float]
-    incident: Incident | None = None
-    target: str = ""  # of a case
 
 
 class AskedTexts(NamedTuple):
@@ -70,23 +60,25 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight
     members = [by_subject[key] for key in keys if key in by_subject]
     reading = node.series.reading(root)
     interval = next((member.interval for member in members if member.is_agent), 0.0)
-    lanes = drawn(reading, agent, interval, monitors, span)
-    measured = kind, item_id, subject.name, agent and agent.id, *span, *lanes
+    lanes = drawn(reading, subject, interval, span)
     deployed = of_moment(root, agent, monitors, span, MOST)
-    if sight is not None:
-        runs = seen_runs_asked(root, agent and agent.id, span, sight)
-        seen = marks_within(root, agent and agent.id, monitors, runs, deployed, span)
-        return Moment(*measured, tuple(seen.marks), seen.left_out, (), ())
-    names = {member.name for member in members} | ({subject.target} if subject.target else set())
-    entries = entries_of(root, names, span)
-    runs = runs_asked(root, agent and agent.id, subject.incident, span, near=asked.all_runs)
-    marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, runs, deployed, span)
+    runs = runs_asked(root, subject, span, sight, near=asked.all_runs)
+    names: set[str] = set()
+    entries: list[LedgerRecord] = []
+    if sight is None:
+        names = {member.name for member in members} | ({subject.target} if subject.target else set())
+        entries = entries_of(root, names, span)
+    families = (MAINTENANCE, HEALING) if sight is None else (MAINTENANCE,)
     return Moment(
-        *measured,
-        tuple(marks.marks),
-        marks.left_out,
+        kind,
+        item_id,
+        subject.name,
+        subject.agent_id,
+        *span,
+        *lanes,
+        *marks_of(root, subject, names, entries, runs, deployed, families, span),
         tuple(dict.fromkeys(entry.cause.text for entry in entries if entry.cause)),
-        tuple(_rules_then(root, reading, members, entries, span)),
+        tuple(_rules_then(root, reading, members, entries, span)) if sight is None else (),
     )
 
 

@@ -18,7 +18,7 @@ from opsapp.healing.moments import MomentCurve, MomentLane, MomentMark, StateRow
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.durations import whole
-from opsapp.maintenance.engine import HEALING, MAINTENANCE, covers, occurrences
+from opsapp.maintenance.engine import covers, occurrences
 from opsapp.maintenance.resources import plans_of
 from opsapp.monitoring.resources import Incident, Monitor, incidents_of
 from opsapp.series import NAMES, HistoryReader, Rollup
@@ -35,8 +35,23 @@ ONLY_TOLD = "people were told, nothing was done"  # why is on the page of the ca
 NOTES = {"acknowledged": "took it", "assigned": "handed it over"}
 
 
+class MomentSubject(NamedTuple):
+    """`usual`: since, until and at where nothing else is asked for."""
+
+    name: str
+    agent: Agent | None
+    monitors: tuple[Monitor, ...]
+    usual: tuple[float, float, float]
+    incident: Incident | None = None
+    target: str = ""  # of a case
+
+    @property
+    def agent_id(self) -> str | None:
+        return self.agent and self.agent.id
+
+
 class FoundMarks(NamedTuple):
-    marks: list[MomentMark]
+    marks: tuple[MomentMark, ...]
     left_out: int
 
 
@@ -54,60 +69,33 @@ def entries_of(root: Root, names: Iterable[str], span: AskedSpan) -> list[Ledger
 
 def marks_of(
     root: Root,
-    agent_id: str | None,
+    subject: MomentSubject,
     names: Collection[str],
-    monitors: Collection[Monitor],
-    about: Incident | None,
     entries: Iterable[LedgerRecord],
     runs: Iterable[Run],
     deployed: Iterable[Deployment],
+    families: Collection[str],
     span: AskedSpan,
 ) -> FoundMarks:
-    """Find the marks of a host and monitors, or `about` an incident of them, the oldest first."""
-    incidents = _incidents(root, monitors, span)
+    """Find the marks of a host and monitors, or of an incident without one, the oldest first. Who is in a team is
+    told of no heal (no `names`, no `entries`), and of no window that holds healing."""
+    touching, monitors, about = incidents_of(root).touching, subject.monitors, subject.incident
+    incidents = [incident for monitor in monitors for incident in touching(span.since, span.until, monitor.id)]
     incidents += [about] if about is not None and not monitors else []
-    ids = {*names, *(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
+    ids = {*names, *(monitor.id for monitor in monitors), *([subject.agent_id] if subject.agent_id else [])}
     kinds = [
         [mark for incident in incidents for mark in _of_incident(incident)],
         [mark for entry in entries for mark in of_entry(root, entry)],
-        list(_windows(root, ids, span)),
+        list(_windows(root, ids, span, families)),
         [mark for run in runs for mark in _of_run(run)],
         [_of_deployment(deployment) for deployment in deployed],
         list(_foreseen(root, names)),
     ]
-    return _found(kinds, span)
-
-
-def marks_within(
-    root: Root,
-    agent_id: str | None,
-    monitors: Collection[Monitor],
-    runs: Iterable[Run],
-    deployed: Iterable[Deployment],
-    span: AskedSpan,
-) -> FoundMarks:
-    """What is told to who sees these and nothing else: no heal, and no window that holds healing."""
-    ids = {*(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
-    kinds = [
-        [mark for incident in _incidents(root, monitors, span) for mark in _of_incident(incident)],
-        list(_windows(root, ids, span, (MAINTENANCE,))),
-        [mark for run in runs for mark in _of_run(run)],
-        [_of_deployment(deployment) for deployment in deployed],
-    ]
-    return _found(kinds, span)
-
-
-def _incidents(root: Root, monitors: Collection[Monitor], span: AskedSpan) -> list[Incident]:
-    incidents = incidents_of(root)
-    return [incident for monitor in monitors for incident in incidents.touching(span.since, span.until, monitor.id)]
-
-
-def _found(kinds: Iterable[Iterable[MomentMark]], span: AskedSpan) -> FoundMarks:
     within = [
         sorted((mark for mark in marks if _is_within(mark, span)), key=lambda mark: mark.since) for marks in kinds
     ]
-    shown = [mark for marks in within for mark in marks[-MOST:]]
-    return FoundMarks(sorted(shown, key=lambda mark: mark.since), sum(max(0, len(marks) - MOST) for marks in within))
+    shown = sorted((mark for marks in within for mark in marks[-MOST:]), key=lambda mark: mark.since)
+    return FoundMarks(tuple(shown), sum(max(0, len(marks) - MOST) for marks in within))
 
 
 def _is_within(mark: MomentMark, span: AskedSpan) -> bool:
@@ -165,9 +153,7 @@ def _spoken(word: str | None) -> str:
     return (word or "").replace("_", " ")
 
 
-def _windows(
-    root: Root, ids: Collection[str], span: AskedSpan, families: Collection[str] = (MAINTENANCE, HEALING)
-) -> Iterator[MomentMark]:
+def _windows(root: Root, ids: Collection[str], span: AskedSpan, families: Collection[str]) -> Iterator[MomentMark]:
     for plan in plans_of(root):
         if plan.family in families and covers(plan, ids):
             for time in occurrences(plan, span.since, span.until, MOST_TIMES):
@@ -181,19 +167,17 @@ def _windows(
                 )
 
 
-def runs_asked(root: Root, agent_id: str | None, about: Incident | None, span: AskedSpan, *, near: bool) -> list[Run]:
-    """Return the runs of an incident (with `near` all in that time), or else those on the host."""
-    if about is not None and near:
+def runs_asked(root: Root, subject: MomentSubject, span: AskedSpan, sight: Sight | None, *, near: bool) -> list[Run]:
+    """Return the runs of an incident (with `near` all in that time), or else those on the host. Who is in a team
+    gets those on the host that it may see."""
+    about, agent_id = subject.incident, subject.agent_id
+    if about is not None and sight is None and near:
         return runs_near(root, span.since - BEFORE_S, span.until, MOST)
-    if about is not None:
+    if about is not None and sight is None:
         return runs_in(root, about.id, agent_id, about.started, about.resolved or span.until)
-    return [] if agent_id is None else runs_on(root, agent_id, span.since - BEFORE_S, span.until, MOST)
-
-
-def seen_runs_asked(root: Root, agent_id: str | None, span: AskedSpan, sight: Sight) -> list[Run]:
-    """Return those on the host that its viewer, who is in a team, may see."""
-    seen = SeenRuns(root, sight)
-    return [run for run in runs_asked(root, agent_id, None, span, near=False) if seen.has(run)]
+    runs = [] if agent_id is None else runs_on(root, agent_id, span.since - BEFORE_S, span.until, MOST)
+    seen = None if sight is None else SeenRuns(root, sight)
+    return [run for run in runs if seen is None or seen.has(run)]
 
 
 def _of_run(run: Run) -> Iterator[MomentMark]:
@@ -246,10 +230,9 @@ class _Lane(NamedTuple):
     limit: float | None = None
 
 
-def drawn(
-    reading: HistoryReader, agent: Agent | None, interval: float, monitors: Sequence[Monitor], span: AskedSpan
-) -> DrawnLanes:
+def drawn(reading: HistoryReader, subject: MomentSubject, interval: float, span: AskedSpan) -> DrawnLanes:
     """Only the first monitor has a lane; how each of them stood is a row."""
+    agent, monitors = subject.agent, subject.monitors
     lanes: list[_Lane] = []
     rows: list[StateRow] = []
     for monitor in monitors:

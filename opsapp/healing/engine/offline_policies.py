@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from opsapp.agents.engine import give_policies, policies_of, silences_of, terms_of
 from opsapp.healing.config import HealingSettings
@@ -23,7 +23,7 @@ from opsapp.healing.stages.world import World
 from opsapp.lib.problems import NotFound
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key, keyed_draw
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.policies import PolicyTerms
@@ -33,9 +33,6 @@ from . import entries, evidence, notifications, suggestions, world
 from .context import PipelineContext
 from .inventory import Inventory, Member
 from .world import Holding
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 KEY = "opsapp.healing.offline"
 AT_ONCE = 20
@@ -208,7 +205,7 @@ def report_local(context: PipelineContext, outcome: AgentOutcome) -> None:
         return
     record = _record(context, outcome, case)
     if record.executed:
-        suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
+        suggestions.after_outcome(context.healing, record, context.settings, context.now)
     if not outcome.escalated:  # the last step of its case
         said = str(record.outcome)
         if ending.tells(said, record.reason):

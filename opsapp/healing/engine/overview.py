@@ -133,7 +133,7 @@ def _troubles(
     """Root causes before what hangs on them, down before slow before unknown, then the oldest first. What has an
     open incident stands with what is down: nobody knows better."""
     troubles = [_of_host(host) for host in hosts.silent]
-    troubles += [_of_monitor(monitor) for monitor in monitors.troubled]
+    troubles += [made(Trouble, {"kind": "monitor", **monitor._asdict()}) for monitor in monitors.troubled]
     troubles += _told(healing, {trouble.name for trouble in troubles})
     causes = causes_of(root, {trouble.name for trouble in troubles}, now)
     book, known = healing.book, [*troubles, *_of_nothing_here(root)]
@@ -151,19 +151,6 @@ def _troubles(
 
 def _rank(trouble: Trouble) -> int:
     return 0 if trouble.incident_id else WORST.index(trouble.status)
-
-
-def _of_monitor(monitor: TroubledMonitor) -> Trouble:
-    return Trouble(
-        kind="monitor",
-        id=monitor.id,
-        name=monitor.name,
-        status=monitor.status,
-        since=monitor.since,
-        cause=monitor.cause,
-        incident_id=monitor.incident_id,
-        acknowledged_by=monitor.acknowledged_by,
-    )
 
 
 def _of_host(host: SilentHost) -> Trouble:

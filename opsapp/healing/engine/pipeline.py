@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from transaction.interfaces import TransientError
 from zope.interface import Interface
@@ -23,7 +23,7 @@ from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
 from opsapp.runtime import leases
 from opsapp.runtime.atwork import Work
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from . import (
@@ -50,9 +50,6 @@ from .readings import LiveReadings
 from .toldevents import ToldReader
 from .wavetrials import compare, settle
 from .world import Holding
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)
 
@@ -278,17 +275,12 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[int, ...] = ()) -> Store
 
 
 def _pasts(book: CaseBook) -> dict[tuple[str, str], Past]:
-    pasts = {key: _past(*known) for key, known in book.last_of.items()}
+    pasts = {key: Past(*known) for key, known in book.last_of.items()}  # older stores have only the first three
     for record in [case.record for case in book.all_open()]:
-        pasts.update({(rule_id, record.target): Past(record.opened_at, "", "", True) for rule_id in record.events})
+        pasts.update({(rule_id, record.target): Past(record.opened_at, open=True) for rule_id in record.events})
     for event in book.events():  # committed by a process that is gone, and not received yet: it has fired
-        pasts[event.rule_id, event.about.target] = Past(event.at, "", "", True)
+        pasts[event.rule_id, event.about.target] = Past(event.at, open=True)
     return pasts
-
-
-def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0) -> Past:
-    """Stores from before the fourth was kept have three."""
-    return Past(opened_at, outcome, reason, False, unsure_until)
 
 
 def anything(root: Root, now: float) -> bool:
@@ -306,9 +298,9 @@ def anything(root: Root, now: float) -> bool:
 
 
 def answered(root: Root) -> list[Case]:
-    book, fleet = healing_of(root).book, fleet_access(root)
+    book = healing_of(root).book
     waiting = (book.find(case_id) for case_id in book.acting)
-    return [case for case in waiting if case is not None and commands.is_answered(root, fleet, case.record)]
+    return [case for case in waiting if case is not None and commands.is_answered(root, case.record)]
 
 
 def work(

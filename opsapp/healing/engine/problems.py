@@ -7,7 +7,7 @@ Must not: hold a rule back; the stages do that.
 from __future__ import annotations
 
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.audit.engine import THE_SERVICE, note
@@ -23,14 +23,11 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
 from opsapp.runtime import leases
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 
 from .context import PipelineContext
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 DAY = 86400.0
 AT_ONCE = 500
@@ -43,7 +40,7 @@ def seen(context: PipelineContext, rule_id: str, target: str) -> None:
 
 def healed(context: PipelineContext, rule_id: str, target: str) -> None:
     problems = context.healing.problems
-    settings = context.world.settings.problems
+    settings = context.settings.problems
     recurrence = problems.healed(rule_id, target, context.now)
     heals = recurrence.since(context.now - settings.window_s)
     if heals < settings.heals or (rule_id, target) in problems.open_on:
@@ -109,15 +106,11 @@ def close_quiet(root: Root, now: float) -> None:
 
 def purge(node: Node, before: float) -> None:
     """Problems that were closed before then, and heals that are too old; page by page."""
-    while node.transact(_purge_closed, before):
+    while node.transact(lambda root: healing_of(root).problems.purge(before, AT_ONCE)):
         pass
     after = node.transact(_purge_heals, None)
     while after is not None:
         after = node.transact(_purge_heals, after)
-
-
-def _purge_closed(root: Root, before: float) -> bool:
-    return healing_of(root).problems.purge(before, AT_ONCE)
 
 
 def _purge_heals(root: Root, after: tuple[str, str] | None) -> tuple[str, str] | None:

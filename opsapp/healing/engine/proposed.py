@@ -6,24 +6,20 @@ proposal answers the question that the pipeline asks (`healing.granted`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from opsapp.approvals.records import TimesHelped
-from opsapp.healing.records import NewRule, RuleSettings, RuleTargets
+from opsapp.healing.records import NewRule, RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule, require_free
 from opsapp.healing.stages import execution
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.world import Host
-from opsapp.healing.whatif import Compared, PastAsked, Rehearsed
+from opsapp.healing.whatif import PastAsked, Rehearsed
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
 from . import dryrun, rehearsals
 from .inventory import Member, fleet_access
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 
 def rehearsed(node: Node, draft: NewRule, days: float, since: float | None, until: float | None) -> Rehearsed:
@@ -32,8 +28,7 @@ def rehearsed(node: Node, draft: NewRule, days: float, since: float | None, unti
     return rehearsals.rehearse(node, node.transact(rehearsals.policy_of, draft, span), span)
 
 
-def compared(root: Root, condition: str, targets: RuleTargets | None) -> Compared:
-    return dryrun.compare(root, condition, targets)
+compared = dryrun.compare
 
 
 def host_called(root: Root, name: str) -> Host | None:
@@ -72,7 +67,7 @@ def add(root: Root, rule_id: str, settings: RuleSettings, now: float) -> None:
 
 def add_once(root: Root, rule_id: str, settings: RuleSettings, now: float) -> None:
     """What it does was allowed, so it may ask."""
-    put_rule(root, rule_id, settings, source="api", now=now)
+    add(root, rule_id, settings, now)
     state = healing_of(root).trust[rule_id]
     state.become(root, governor.promote(state.trust, "approve", now), cause="a proposal was approved", now=now)
 

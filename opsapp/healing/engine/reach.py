@@ -1,21 +1,29 @@
 """Which hosts and monitors healing is about, and their tags, for what teams may see (`web.sight`). A name is not
-enough: others may bear it later. What is not known to be about one is no team's. Must not: ask who is in a team.
+enough: others may bear it later. What is not known to be about one is no team's.
+
+A rule that names hosts, monitors or tags has the tags of each; one that names none holds everywhere, and every team
+sees it. Must not: ask who is in a team, decide what a rule matches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
 
-from opsapp.agents.engine import agent_tags, catch_up_agents, seen_agents
+from opsapp.agents.engine import agent_tags, catch_up_agents, hosts, seen_agents
 from opsapp.agents.engine import subject as subject_of
+from opsapp.healing.deployments import TAG
+from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources import CaseView, healing_of
+from opsapp.healing.resources.rules import Rule
 from opsapp.healing.stages.approval import HealPlan
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.world import SERVER
 from opsapp.monitoring.engine import register_of
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node, node_of
-from opsapp.tree.rights import Sight, TagsOfMany
+from opsapp.tree.rights import EVERYBODYS, Sight, Tags, TagsOfMany
 from opsapp.tree.root import Root, root_above
 
 UNKNOWN = ""  # a subject without tags
@@ -34,6 +42,49 @@ class KnownSubjects:
     def catch_up(self, root: Root) -> None:
         catch_up_agents(root)
         register_of(node_of(root)).catch_up(root)
+
+
+class NamedSubject(NamedTuple):
+    """A host or a monitor, and what it is called."""
+
+    key: str
+    kind: str
+    names: frozenset[str]
+    tags: tuple[str, ...]
+
+
+def subjects(root: Root) -> Iterator[NamedSubject]:
+    """From memory."""
+    for host in hosts(root):
+        names = frozenset((host.agent_id, host.label, host.hostname))
+        yield NamedSubject(subject_of(host.agent_id), "host", names, host.tags)
+    register = register_of(node_of(root))
+    register.catch_up(root)
+    for entry in tuple(register.entries.values()):
+        yield NamedSubject(entry.subject, "monitor", frozenset((entry.id, entry.name)), entry.settings.tags)
+
+
+def tags_of_rule(rule: Rule) -> Tags:
+    return reader_of(root_above(rule))(rule.record)
+
+
+def reader_of(root: Root) -> Callable[[RuleRecord], Tags]:
+    """The tags of rules; what goes by a name is looked up once for all."""
+    by_name = defaultdict[str, list[tuple[str, ...]]](list)
+    for subject in subjects(root):
+        for name in subject.names:
+            by_name[name].append(subject.tags)
+
+    def tags_of(rule: RuleRecord) -> Tags:
+        if rule.targets is None and rule.acts_on is None:
+            return EVERYBODYS
+        targets = (*rule.targets.agents, *rule.targets.monitors) if rule.targets else ()
+        known: list[tuple[str, ...]] = []
+        for name in (*targets, *([rule.acts_on] if rule.acts_on else [])):
+            known += [(name.removeprefix(TAG),)] if name.startswith(TAG) else by_name.get(name, [()])
+        return TagsOfMany(tuple(known), whole=True)
+
+    return tags_of
 
 
 def tags_of_case(view: CaseView) -> TagsOfMany:

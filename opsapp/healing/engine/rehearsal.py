@@ -10,10 +10,10 @@ readings are kept.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR, Load
@@ -22,11 +22,12 @@ from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.resources.cases import HARMLESS
 from opsapp.healing.stages.case import About, CaseRecord, ClosedCase, RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Reading, World
 from opsapp.maintenance.engine import WindowPlan
 from opsapp.monitoring.engine import BudgetPast, budget_pasts
 from opsapp.monitoring.resources import incidents_of
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.series import Live
 from opsapp.tree.root import Root
 from opsapp.wire.dataclass import dataclass
@@ -36,17 +37,14 @@ from .alerts import RETRY_S, Alerts, Past, WatchedRule
 from .inventory import Member
 from .past_readings import KeptReading, PastReport, ReadingColumn
 from .readings import LiveReadings, read
-from .rehearse import PolicyChange, RehearsedEvent, Scene, case_of
-from .windows import on_at
-from .world import UNKNOWN, MeasuringMonitors, sick_hosts
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
+from .rehearse import RehearsedEvent, Scene, rehearse
+from .world import UNKNOWN, MeasuringMonitors, sick_hosts, windows_at
 
 NEVER = float("inf")
 UNSEEN = object()
 MOST_KNOWN = 10_000  # verdicts that are remembered
 ACTS = ("execute", "request_approval")
+TrustOfRules = Mapping[str, Trust]
 
 
 class FailedSpan(NamedTuple):
@@ -129,15 +127,15 @@ class PastWorlds:
             for hour in range(int(span.since // HOUR), int(last // HOUR) + 1):
                 self.failed.setdefault(hour, []).append(span)
 
-    def at(self, at: float, policy: PolicyChange, reading: Callable[[About], Reading]) -> World:
+    def at(self, at: float, trust: TrustOfRules, reading: Callable[[About], Reading]) -> World:
         near = self.failed.get(int(at // HOUR), ())
         failing = {span.target for span in near if span.since <= at < span.until}
         return replace(
             self.base,
             now=at,
-            trust=policy.trust,
+            trust=trust,
             failing=failing,
-            windows=on_at(self.plans, at),
+            windows=windows_at(self.plans, at),
             budget=partial(self.budgets.left, at),
             load=lambda rule_id, target: self._load(rule_id, target, at, failing),
             reading=reading,
@@ -163,23 +161,26 @@ class VerdictChange(NamedTuple):
     verdict: bool | None
 
 
+@dataclass
 class Firing:
     """`over_at`: when the condition was known false again."""
 
-    def __init__(self, event: RuleEvent, since: float, again: bool, resolution_s: float) -> None:
-        self.event = event
-        self.at = event.at
-        self.since = since
-        self.again = again
-        self.resolution_s = resolution_s
-        self.over_at: float | None = None
-        self.would = "nothing"
+    event: RuleEvent
+    since: float
+    again: bool
+    resolution_s: float
+    over_at: float | None = None
+    would: str = "nothing"
+
+    @property
+    def at(self) -> float:
+        return self.event.at
 
 
 class HeldLevel(NamedTuple):
     """A rule's present level, and how long what the rule does at this level keeps its case open."""
 
-    policy: PolicyChange
+    trust: TrustOfRules
     heal_s: float
     approval_s: float
 
@@ -313,21 +314,21 @@ class Rehearsal:
         self._polls = self.alerts.watching.next_due() <= at + RETRY_S
 
     def _fired(self, event: RuleEvent) -> None:
-        world = self.worlds.at(event.at, self.levels.policy, lambda _: self._read(event.at))
-        seen = RehearsedEvent(event, case_of(event), Scene(world, world, () if self._case is None else (self._case,)))
+        world = self.worlds.at(event.at, self.levels.trust, lambda _: self._read(event.at))
+        seen = rehearse(event, Scene(world, world, () if self._case is None else (self._case,)))
         received = seen.received
         if event.early and (received.outcome == "suppressed" or received.root is not None):
             return
         firing = self._firing_of(event)
         if received.kind == "open":
             self._case, self._case_due, self._opened_by = seen.case, received.due, firing
-            self.past = Past(event.at, "", "", True)
+            self.past = Past(event.at, open=True)
             return
         firing.would = seen.on_arrival
         if received.kind == "end":
-            self.past = Past(event.at, received.outcome or "", received.reason, False)
+            self.past = Past(event.at, received.outcome or "", received.reason)
         elif self._case is not None and self._case.state == ClosedCase.state:
-            self.past = Past(event.at, "absorbed", received.reason, False)
+            self.past = Past(event.at, "absorbed", received.reason)
 
     def _firing_of(self, event: RuleEvent) -> Firing:
         """What another case had taken in, and comes again, is the same firing."""
@@ -346,7 +347,7 @@ class Rehearsal:
         if self._acts:
             self._close("failed" if self._acts == "execute" else "expired", "", at)
             return
-        world = self.worlds.at(at, self.levels.policy, lambda _: self._read(at))
+        world = self.worlds.at(at, self.levels.trust, lambda _: self._read(at))
         firing = self._opened_by
         assert firing is not None
         held = RehearsedEvent(firing.event, case, Scene(world, world))
@@ -368,4 +369,4 @@ class Rehearsal:
         case = self._case
         assert case is not None
         self._case, self._case_due, self._acts = case.becomes(ClosedCase, outcome=outcome, closed_at=at), NEVER, ""
-        self.past = Past(case.opened_at, outcome, reason, False)
+        self.past = Past(case.opened_at, outcome, reason)

@@ -16,7 +16,6 @@ from opsapp.healing.logic.moments import address
 from opsapp.healing.logic.rules import names_of, target_of
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.stages import planning
-from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import Reading
 from opsapp.healing.whatif import Rehearsed, RehearsedFiring, RehearsedTarget, StopCount, TimeSpan
@@ -28,8 +27,8 @@ from .alerts import WatchedRule
 from .inventory import Member
 from .lift import ActionElsewhere, savings
 from .past_readings import KeptReading, raw_from
-from .rehearsal import ACTS, Firing, HeldLevel, PastHeal, PastWorlds, VerdictChange
-from .rehearse import PolicyChange, Scene, rehearse
+from .rehearsal import ACTS, Firing, HeldLevel, PastHeal, PastWorlds, TrustOfRules, VerdictChange
+from .rehearse import Scene, rehearse
 
 LISTED = 500  # firings, the newest
 SPANS = 200  # of one target and kind, the longest
@@ -84,7 +83,7 @@ class PastPolicy(NamedTuple):
     watched: WatchedRule
     worlds: PastWorlds
     levels: HeldLevel
-    ceiling: PolicyChange
+    ceiling: TrustOfRules
     window_s: float
     targets: list[PastTarget]
     without: list[Member]  # in scope, and nothing is kept of what the condition names
@@ -176,12 +175,8 @@ def _stops(rule: RehearsedRule, firing: Firing) -> tuple[str, ...]:
     event, worlds = firing.event, rule.policy.worlds
     reading = Reading(True, dict(event.about.metrics), event.about.measured_at)
     held_at = event.at + worlds.base.settings.hold_s
-
-    def past(_: RuleEvent, policy: PolicyChange) -> Scene:
-        arrives, held = (worlds.at(at, policy, lambda _: reading) for at in (event.at, held_at))
-        return Scene(arrives, held)
-
-    [rehearsed] = rehearse(past, [event], rule.policy.ceiling)
+    arrives, held = (worlds.at(at, rule.policy.ceiling, lambda _: reading) for at in (event.at, held_at))
+    rehearsed = rehearse(event, Scene(arrives, held))
     received = rehearsed.received
     if received.kind == "end":
         return (_word(received.reason, received.root),)

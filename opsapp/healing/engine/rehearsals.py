@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.healing.records import NewRule
@@ -20,7 +19,7 @@ from opsapp.healing.stages.world import World
 from opsapp.healing.whatif import PastAsked, Rehearsed
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.resources import plans_of
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.serieswork import SeriesRetention
 from opsapp.tree.root import Root
 
@@ -32,12 +31,9 @@ from .pipeline import world_now
 from .readings import instances
 from .rehearsal import FailedSpan, HeldLevel, PastBudgets, PastHeal, PastWorlds, Rehearsal, case_spans, incident_spans
 from .rehearsal_answers import AskedTime, PastOfTarget, PastPolicy, PastTarget, RehearsedRule, answer
-from .rehearse import PolicyChange, drafted
+from .rehearse import drafted
 from .replay import recorded_since
 from .world import MeasuringMonitors
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 LANE = "whatif"
 DAY = 86400.0
@@ -81,8 +77,8 @@ def policy_of(root: Root, draft: NewRule, span: AskedTime) -> PastPolicy:
     worlds = PastWorlds(plain, rule_id, plans_of(root), len(inventory), budgets)
     worlds.know_failed(incident_spans(root, world.graph, span.since, span.until))
     trust, window_s = world.trust[rule_id], trials.window_of(rule_id, world)
-    levels = HeldLevel(PolicyChange(trust={rule_id: trust}), window_s, node.config[ApprovalSettings].expiry_s)
-    ceiling = PolicyChange(trust={rule_id: trust._replace(current_level=rule.trust_ceiling)})
+    levels = HeldLevel({rule_id: trust}, window_s, node.config[ApprovalSettings].expiry_s)
+    ceiling = {rule_id: trust._replace(current_level=rule.trust_ceiling)}
     known = elsewhere(root, rule)
     retention = node.config[SeriesRetention]
     named = {reading.name for place in targets for reading in place.kept}
@@ -111,7 +107,7 @@ def _is_among(name: str, names: set[str]) -> bool:
 
 def rehearse(node: Node, policy: PastPolicy, span: AskedTime) -> Rehearsed:
     """Outside any transaction. All that are asked for at once share one thread."""
-    entries, lane = recorded_since(node, span.since - DAY), node.lane(LANE, 1)
+    entries, lane = list(recorded_since(node, span.since - DAY)), node.lane(LANE, 1)
     lane.run(_know, policy, entries)
     seen: list[PastOfTarget] = []
     for place in lane.run(_roots_first, policy):

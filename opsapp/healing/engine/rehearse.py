@@ -3,7 +3,7 @@ run, replay and a draft rule over the past are views of it. Must not: write, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.healing.resources.rules import definition_of
 from opsapp.healing.stages import correlation, planning
 from opsapp.healing.stages.case import About, CaseRecord, PlanningCase, RuleEvent, opened
-from opsapp.healing.stages.correlation import Correlated, Received
+from opsapp.healing.stages.correlation import Correlated
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import Trust, redefine
 from opsapp.healing.stages.world import World
@@ -41,9 +41,6 @@ class PolicyChange(NamedTuple):
         return replace(world, rules=rules, trust=trust, graph=world.graph if self.graph is None else self.graph)
 
 
-PRESENT = PolicyChange()
-
-
 class Scene(NamedTuple):
     """The world as an event arrives, and when its case was held; `cases` are those of its target."""
 
@@ -61,7 +58,7 @@ class RehearsedEvent:
     scene: Scene
 
     @cached_property
-    def received(self) -> Received:
+    def received(self) -> Correlated:
         return correlation.receive(self.event, self.scene.arrives, self.scene.cases)
 
     @cached_property
@@ -73,7 +70,7 @@ class RehearsedEvent:
         return planning.plan(self.case.becomes(PlanningCase), self.scene.held)
 
     @property
-    def stop(self) -> Received | Correlated | None:
+    def stop(self) -> Correlated | None:
         """What ends it before it is planned."""
         if self.received.kind != "open":
             return self.received
@@ -93,15 +90,8 @@ class RehearsedEvent:
         return self.plan.would if correlated.kind == "plan" else WOULD.get(str(correlated.outcome), "nothing")
 
 
-def rehearse(
-    world: Callable[[RuleEvent, PolicyChange], Scene], events: Iterable[RuleEvent], policy: PolicyChange
-) -> Iterator[RehearsedEvent]:
-    """Rehearse each event in a world that knows how things are, or were, at the event's time."""
-    return (RehearsedEvent(event, case_of(event), world(event, policy)) for event in events)
-
-
-def case_of(event: RuleEvent) -> CaseRecord:
-    return replace(opened(event), id=NOBODYS)
+def rehearse(event: RuleEvent, scene: Scene) -> RehearsedEvent:
+    return RehearsedEvent(event, replace(opened(event), id=NOBODYS), scene)
 
 
 def drafted(root: Root, rule_id: str, draft: RuleSettings, world: World) -> PolicyChange:

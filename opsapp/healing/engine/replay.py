@@ -9,9 +9,9 @@ they play no part. Must not: write, or reach a host.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import onsets
@@ -40,6 +40,7 @@ from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading, World
 from opsapp.healing.whatif import ReplayDifference, Replayed, ReplayedEvent, ReplayedRule
 from opsapp.lib.problems import Invalid
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 from opsapp.wire.heals import HostAnswer
@@ -47,10 +48,7 @@ from opsapp.wire.heals import HostAnswer
 from .dependencies import refuse_mistakes
 from .inventory import Member, fleet_access
 from .pipeline import world_now
-from .rehearse import PRESENT, WOULD, PolicyChange, Scene, event_about, rehearse
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
+from .rehearse import WOULD, PolicyChange, Scene, event_about, rehearse
 
 PAGE = 500
 MOST = 20_000
@@ -85,20 +83,19 @@ def change_of(
 def replay(node: Node, days: float, change: PolicyChange) -> Replayed:
     """Outside any transaction: read page by page, think in a lane's thread."""
     world, inventory = node.transact(present)
-    entries = recorded_since(node, node.clock.now() - days * DAY)
+    entries = list(recorded_since(node, node.clock.now() - days * DAY))
     return node.lane("replay", 1).run(compare, entries[::-1], world, inventory, change)
 
 
-def recorded_since(node: Node, since: float) -> list[LedgerRecord]:
-    """Newest first."""
-    entries: list[LedgerRecord] = []
-    below: int | None = None
-    while len(entries) < MOST:
+def recorded_since(node: Node, since: float, most: int = MOST) -> Iterator[LedgerRecord]:
+    """Newest first, read page by page."""
+    read, below = 0, None
+    while read < most:
         page, below = node.transact(recorded, since, below)
-        entries += page
+        yield from page
+        read += len(page)
         if below is None:
-            break
-    return entries
+            return
 
 
 def present(root: Root) -> tuple[World, list[Member]]:
@@ -136,8 +133,8 @@ def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], 
         while first < len(entries) and entries[first].created_at < at - world.settings.absorption_window_s:
             first += 1
         failing = _failing(entries, first, at + world.settings.hold_s)
-        now = _led_to(entry, world, inventory, failing, PRESENT)
-        then = NOTHING if entry.id in gone else _led_to(entry, changed, inventory, failing, change)
+        now = _led_to(entry, world, inventory, failing)
+        then = NOTHING if entry.id in gone else _led_to(entry, changed, inventory, failing)
         recorded[entry.rule_id] += entry.events
         would[entry.rule_id] += entry.events * (then != NOTHING)
         if now != then:
@@ -206,10 +203,7 @@ def _then(entry: LedgerRecord) -> str:
     return "request_approval" if entry.approval_id else THEN.get(outcome, "nothing")
 
 
-def _led_to(
-    entry: LedgerRecord, world: World, inventory: list[Member], failing: set[str], policy: PolicyChange
-) -> LedTo:
-    """`world` has the policy already."""
+def _led_to(entry: LedgerRecord, world: World, inventory: list[Member], failing: set[str]) -> LedTo:
     rule = world.rules.get(entry.rule_id)
     if rule is None or entry.rule_id not in world.trust:
         return NOTHING
@@ -224,7 +218,7 @@ def _led_to(
         trust={entry.rule_id: _trust(world.trust[entry.rule_id], entry, rule)},
         reading=lambda _: Reading(verdict, dict(entry.metrics_before), event.at),
     )
-    [rehearsed] = rehearse(lambda *_: Scene(then, then), [event], policy)
+    rehearsed = rehearse(event, Scene(then, then))
     if rehearsed.received.kind == "open" and verdict is not True:  # it would not have fired
         return NOTHING
     if rehearsed.stop is not None:

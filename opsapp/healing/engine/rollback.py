@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import gevent
 
@@ -14,13 +14,11 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.messages import RollbackWanted
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict, NotFound, Unavailable
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
 from .inventory import fleet_access
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 Seen = TypeVar("Seen")
 

@@ -11,7 +11,6 @@ import logging
 import shutil
 from contextlib import nullcontext
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import gevent
 
@@ -20,17 +19,15 @@ from opsapp.agents.engine import executor_of
 from opsapp.automations.engine import webhook_sender_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand, ServerAction, WebhookCall
+from opsapp.monitoring.engine import Reply
 from opsapp.runtime import leases
 from opsapp.runtime.atwork import Work
+from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.reports import CommandResult
-
-if TYPE_CHECKING:
-    from opsapp.monitoring.engine import Reply
-    from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)
 
@@ -81,16 +78,13 @@ class ServerActionRunner:
         wanted = action.wanted
         heal_id = wanted.heal_id if isinstance(wanted, WebhookCall) else ""
         with Work(self.node, "case", heal_id.partition(".")[0]) if heal_id else nullcontext():
-            self._do(action_id, action)
-
-    def _do(self, action_id: str, action: ServerAction) -> None:
-        try:
-            end = self._done(action_id, action)
-        except Exception as broken:
-            log.exception("action on the server failed kind=%s", action.kind)
-            end = ActionEnd("lost", f"internal_error: {type(broken).__name__}")
-        until_stored(self.node, finish, action_id, end)
-        self.under_way.discard(action_id)
+            try:
+                end = self._done(action_id, action)
+            except Exception as broken:
+                log.exception("action on the server failed kind=%s", action.kind)
+                end = ActionEnd("lost", f"internal_error: {type(broken).__name__}")
+            until_stored(self.node, finish, action_id, end)
+            self.under_way.discard(action_id)
 
     def _done(self, action_id: str, action: ServerAction) -> ActionEnd:
         wanted = action.wanted

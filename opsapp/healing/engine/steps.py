@@ -73,14 +73,14 @@ def following_now(context: PipelineContext, record: CaseRecord) -> Next:
 def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
     facts = Facts(context.token)
     if isinstance(record, CommandedCase):
-        return facts._replace(answer=commands.answer(context.root, context.fleet, record))
+        return facts._replace(answer=commands.answer(context.root, record))
     if isinstance(record, VerifyingCase):
         return facts._replace(around=harms.around(context, record))
     if isinstance(record, PlanningCase | AwaitingCase):
         near = Neighbours(context.book.others_act(record), context.book.holder)
         facts = facts._replace(near=near, wave=waves.turn_of(context, record))
     if isinstance(record, PlanningCase):
-        facts = facts._replace(look=commands.cause_told(context.root, context.fleet, record))
+        facts = facts._replace(look=commands.cause_told(context.root, record))
     if isinstance(record, AwaitingCase):
         request = approvals.request_now(context, record)
         return facts._replace(request=request, hashed=approvals.hashed(record, context.world, context.root))

@@ -40,7 +40,7 @@ def act_now(root: Root, case_id: str, by: str, now: float) -> None:
 
 def begin(context: PipelineContext, record: CaseRecord) -> None:
     """A case that comes while an earlier one is not judged shows that the condition comes and goes."""
-    book = context.healing.trials
+    book = context.trials
     if not stage.begins(record) or book.begin(_new(context, record)):
         return
     earlier = book.of(record.rule_id, record.target)
@@ -60,17 +60,17 @@ def toss(context: PipelineContext, before: CaseRecord, record: CaseRecord) -> No
     trial = _of(context, record)
     trust = context.world.trust[record.rule_id]
     draw = Draw(record.share, trust.trials.guess(record.share), record.arm == TREATED)
-    coins = context.healing.trials.coins_of(record.rule_id)
-    root = context.healing.trials.root_of(record.rule_id, record.target)
+    coins = context.trials.coins_of(record.rule_id)
+    root = context.trials.root_of(record.rule_id, record.target)
     coin = TossedCoin(record.id, trust.definition, draw, hour=hour_of(context.now))
     coins.toss(coin, DrawnOutage(record.opened_at, record.arm, root))
     trial = trial._replace(draw=draw, drawn_at=context.now, window_s=stage.window_drawn(record, context.world))
-    context.healing.trials.keep(trial, trial.ends_at)
+    context.trials.keep(trial, trial.ends_at)
 
 
 def _of(context: PipelineContext, record: CaseRecord) -> Trial:
     """A trial of an earlier case of the same target ends when this one is decided on."""
-    book = context.healing.trials
+    book = context.trials
     trial: Trial | None = book.open.get(record.id)
     if trial is not None:
         return trial
@@ -86,13 +86,13 @@ def held_back(context: PipelineContext, rule_id: str, target: str, root_cause: s
     """Whatever this becomes, it belongs to the outage of its root cause."""
     outage = evidence.outage_of(context, root_cause)
     if outage:
-        context.healing.trials.note_root(rule_id, target, outage)
+        context.trials.note_root(rule_id, target, outage)
 
 
 def recovered(context: PipelineContext, rule_id: str, target: str, at: float) -> None:
     """The condition is known false since `at`."""
-    context.healing.trials.forget_root(rule_id, target)
-    trial = context.healing.trials.of(rule_id, target)
+    context.trials.forget_root(rule_id, target)
+    trial = context.trials.of(rule_id, target)
     if trial is None:
         return
     case = context.book.find(trial.case_id)
@@ -105,7 +105,7 @@ def recovered(context: PipelineContext, rule_id: str, target: str, at: float) ->
 
 def look(context: PipelineContext) -> None:
     """The window is over, or they were followed for long enough."""
-    for trial in context.healing.trials.ready(context.now, AT_ONCE):
+    for trial in context.trials.ready(context.now, AT_ONCE):
         if trial.is_undecided:
             _decide(context, trial)
         else:
@@ -114,7 +114,7 @@ def look(context: PipelineContext) -> None:
 
 def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: CaseRecord) -> None:
     """A case whose coin is not judged yet: the same for both arms."""
-    judgement = stage.looked_at(trial, context.healing.trials.seen(trial), look, case, context.world)
+    judgement = stage.looked_at(trial, context.trials.seen(trial), look, case, context.world)
     measured_at = look.measured_at or context.now
     if judgement.kind == VERIFIED:
         person_at = people_at(context, trial.case_id, trial.drawn_at)
@@ -123,15 +123,15 @@ def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: C
     elif judgement.kind == FAILED and measured_at > trial.ends_at - ASK_AGAIN_S:
         trial = _judge(context, trial, False)
         if trial.acted_at is None:
-            context.healing.trials.keep(trial, trial.began_at + stage.FOLLOWED_S)
+            context.trials.keep(trial, trial.began_at + stage.FOLLOWED_S)
         else:
             _let_go(context, trial, measured_at, recovered=False)
     elif context.now > trial.ends_at + stage.GRACE_S:
         _let_go(context, _judge(context, trial, None), context.now, recovered=False)  # nobody can say
     else:
-        context.healing.trials.note_seen(trial, judgement.seen)
+        context.trials.note_seen(trial, judgement.seen)
         context.above.append(str(case.about.subject))
-        context.healing.trials.keep(trial, stage.looked_at_next(trial, context.world))
+        context.trials.keep(trial, stage.looked_at_next(trial, context.world))
 
 
 def _decide(context: PipelineContext, trial: Trial) -> None:
@@ -150,14 +150,14 @@ def _let_go(context: PipelineContext, trial: Trial, at: float, *, recovered: boo
     """Its coin is judged. A case that something is being done about still says how long that takes."""
     case = context.book.find(trial.case_id)
     if trial.acted_at is not None and case is not None and case.record.state != ClosedCase.state:
-        context.healing.trials.keep(trial, None)
+        context.trials.keep(trial, None)
     else:
         _end(context, trial, at, recovered=recovered and _touched_at(context, trial) > at)
 
 
 def acts(context: PipelineContext, record: CaseRecord) -> None:
     """What acts after the window was left alone for all of it, and holds still."""
-    trial = context.healing.trials.open.get(record.id)
+    trial = context.trials.open.get(record.id)
     if trial is None or trial.acted_at is not None:
         return
     if trial.waits:
@@ -165,15 +165,15 @@ def acts(context: PipelineContext, record: CaseRecord) -> None:
         trial = _judge(context, trial, False if whole else None)
     _lasted(context, trial, context.now, False)
     trial = trial._replace(acted_at=context.now)
-    context.healing.trials.keep(trial, trial.ends_at if trial.is_undecided else None)
+    context.trials.keep(trial, trial.ends_at if trial.is_undecided else None)
 
 
 def ends(context: PipelineContext, record: CaseRecord, outcome: str, reason: str) -> None:
     """A trial whose coin is not judged yet goes on: to drop it here would be a choice after the coin. What no coin
     has drawn is followed on unless somebody acted or decided about it."""
     if outcome == "verified":
-        context.healing.trials.forget_root(record.rule_id, record.target)
-    trial = context.healing.trials.open.get(record.id)
+        context.trials.forget_root(record.rule_id, record.target)
+    trial = context.trials.open.get(record.id)
     if trial is None:
         return
     if trial.acted_at is not None and outcome == "verified":
@@ -181,12 +181,12 @@ def ends(context: PipelineContext, record: CaseRecord, outcome: str, reason: str
     if trial.is_undecided:
         _follow(context, trial, _proof(context, record, outcome), record)
     elif trial.acted_at is not None:
-        context.healing.trials.end(trial)
+        context.trials.end(trial)
     elif reason.startswith("condition_gone"):
         measured_at = context.world.reading(record.about).measured_at
         recovered(context, trial.rule_id, trial.target, measured_at or context.now)
     elif outcome not in stage.FOLLOWED_ON:
-        context.healing.trials.end(trial)
+        context.trials.end(trial)
 
 
 def _proof(context: PipelineContext, record: CaseRecord, outcome: str) -> ConditionLook:
@@ -212,7 +212,7 @@ def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -
 
 def count(context: PipelineContext, rule_id: str, name: str, shown: bool | Shares | None) -> None:
     """Count what the trial has shown, and what was shown by those that have waited for it."""
-    for coin in context.healing.trials.coins_of(rule_id).judge(name, shown):
+    for coin in context.trials.coins_of(rule_id).judge(name, shown):
         if coin.recovered is not None:
             evidence.count_trial(context, rule_id, coin)
 
@@ -222,7 +222,7 @@ def _end(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) 
     _judge(context, trial, None)
     if trial.acted_at is None:
         _lasted(context, trial, at, recovered)
-    context.healing.trials.end(trial)
+    context.trials.end(trial)
 
 
 def _lasted(context: PipelineContext, trial: Trial, until: float, has_recovered: bool) -> None:
@@ -234,14 +234,13 @@ def _lasted(context: PipelineContext, trial: Trial, until: float, has_recovered:
 
 def _durations(context: PipelineContext, rule_id: str) -> Durations | None:
     trust = context.world.trust.get(rule_id)
-    return None if trust is None else context.healing.trials.durations_of(rule_id, trust.definition)
+    return None if trust is None else context.trials.durations_of(rule_id, trust.definition)
 
 
-def _touched_at(context: PipelineContext, trial: Trial, since: float | None = None) -> float:
+def _touched_at(context: PipelineContext, trial: Trial) -> float:
     """When something else was done on the same host, or somebody took care of it: from then on nobody can say what
     helped."""
-    since = trial.began_at if since is None else since
-    host = names_of(trial.target)[-1]
+    since, host = trial.began_at, names_of(trial.target)[-1]
     heals = (heal for heal in context.healing.acts(context.now) if heal.at >= since and host in heal.target)
     times = [heal.at for heal in heals if names_of(heal.target)[-1] == host]
     people = people_at(context, trial.case_id, since)

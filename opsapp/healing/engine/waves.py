@@ -22,7 +22,7 @@ NOT_BEGUN = (PlanningCase, AwaitingCase)
 
 def sizes_of(context: PipelineContext, rule_id: str) -> WaveSizes | None:
     rule = context.world.rules.get(rule_id)
-    return sizes_for(None if rule is None else rule.waves, context.world.settings.waves)
+    return sizes_for(None if rule is None else rule.waves, context.settings.waves)
 
 
 def turn_of(context: PipelineContext, record: CaseRecord) -> WaveTurn:

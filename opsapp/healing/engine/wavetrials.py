@@ -59,7 +59,7 @@ def _open(context: PipelineContext, stored: StoredDeed) -> None:
 def begin(context: PipelineContext, stored: StoredDeed, went: tuple[DeedMember, ...]) -> None:
     """A trial if others wait, and past heals say when its verdict usually comes, those of the waves before it above
     all (docs/adr/136)."""
-    deed, book = stored.deed, context.healing.trials
+    deed, book = stored.deed, context.trials
     takes_s = context.world.heal_takes(deed.rule_id, deed.ends.well) if deed.rule_id in context.world.rules else 0.0
     if not takes_s or deed.trial or not share_of(deed.rule_id, context.world).share:
         return
@@ -91,14 +91,14 @@ def _is_measured(context: PipelineContext, host: ComparedHost) -> bool:
 
 def compare(context: PipelineContext) -> None:
     """Compare the trials that are due at the moment: who was not heard since is asked."""
-    for name, trial in context.healing.trials.compared():
+    for name, trial in context.trials.compared():
         if trial.due > context.now:
             continue
         seen = trial._replace(hosts=tuple(_looked_at(context, host, trial) for host in trial.hosts))
         if seen.is_over(context.now):
             _end(context, name, seen)
         else:
-            context.healing.trials.compare(name, seen._replace(due=context.now + POLL_S))
+            context.trials.compare(name, seen._replace(due=context.now + POLL_S))
 
 
 def _looked_at(context: PipelineContext, host: ComparedHost, trial: WaveTrial) -> ComparedHost:
@@ -114,7 +114,7 @@ def _looked_at(context: PipelineContext, host: ComparedHost, trial: WaveTrial) -
 def _end(context: PipelineContext, name: str, trial: WaveTrial) -> None:
     """It is let go in the transaction that counts it, and the next wave may open. Where people have worked meanwhile
     nobody can say what has helped."""
-    book, stored = context.healing.trials, context.healing.waves.find(trial.deed)
+    book, stored = context.trials, context.healing.waves.find(trial.deed)
     alone = all(trials.people_at(context, host.case_id, trial.opened_at) is None for host in trial.hosts)
     trials.count(context, trial.rule_id, name, trial.shares if alone else None)
     book.let_go_of(name)

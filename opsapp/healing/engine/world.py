@@ -7,9 +7,9 @@ another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from BTrees.OOBTree import difference
 from zope.interface import Interface
@@ -21,17 +21,20 @@ from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.rules import readings_of
 from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.logic.survival import ITS_OWN, BestWait, Duration, LeftAlone, best_wait
-from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.healing.logic.windows import ActiveWindow, effect_of
 from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.trials import TrialBook
 from opsapp.healing.stages.case import About, ActingCase, ClosedCase
+from opsapp.healing.stages.correlation import spread
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
+from opsapp.maintenance.engine import Active, WindowPlan, active, active_windows
 from opsapp.monitoring.engine import budgets_left
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.config import Configuration
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
@@ -40,9 +43,6 @@ from .inventory import IFleetAccess, Inventory, fleet_access
 from .measurements import Measurements
 from .readings import LiveReadings
 from .server_actions import own_tools
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 Holding = Mapping[str, frozenset[str]]  # targets of which a condition is known true: the rules that say so
 
@@ -140,6 +140,31 @@ class ILiveReadings(Interface):
 
 class IWindowSource(Interface):
     """Named utility: windows that are on (`(root, now) -> [ActiveWindow]`)."""
+
+
+def windows_now(root: Root, now: float) -> list[ActiveWindow]:
+    """An `IWindowSource`: what maintenance windows mean for healing."""
+    return _of_healing(active_windows(root, now))
+
+
+def windows_at(plans: Iterable[WindowPlan], at: float) -> list[ActiveWindow]:
+    return _of_healing(active(plans, at))
+
+
+def _of_healing(windows: Iterable[Active]) -> list[ActiveWindow]:
+    return [
+        ActiveWindow(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name, plan.by, plan.zone)
+        for plan, span in windows
+    ]
+
+
+def window_ended(root: Root, now: float) -> None:
+    """An `IWindowEnded`: what was queued is looked at again, spread over time; another window may hold it still."""
+    book, settings = healing_of(root).book, node_of(root).config[HealingSettings]
+    for case in book.all_open():
+        if case.record.queued:
+            book.schedule(case, now + spread(case.record.id, settings.queue_spread_s))
+    wake_after_commit(root, "healing")
 
 
 def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> World:

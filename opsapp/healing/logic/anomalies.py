@@ -12,7 +12,8 @@ from math import isnan
 from statistics import median
 from typing import NamedTuple
 
-from .metricpast import DAY_H, HOUR, NAN, WEEK_H, MetricPast
+from .candidates import DAY_H, WEEK_H
+from .metricpast import HOUR, NAN, MetricPast
 from .tails import BLOCK_S, MOST, NEVER, RarityTail
 
 STRANGE = 6.0  # one in 10^6; where the fleet has shown another bound (budget.py), that one counts

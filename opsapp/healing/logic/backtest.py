@@ -142,13 +142,17 @@ def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float
     rise in the mean and not by the maximum: else all that follow would be as wide as chance made one."""
     widths: list[float] = []
     for place, ahead in enumerate(AHEAD):
-        pooled = [miss for near in misses[max(0, place - 1) : place + 2] for miss in near]
-        width = quantile(pooled, share)
+        width = quantile(_near(misses, place), share)
         if width is None:
             width = widths[-1] * (ahead / AHEAD[place - 1]) ** 0.5 if widths else 0.0
         widths.append(max(width, floor))
     rising = _rising(widths)
     return tuple(width * (1 + GROWING * min(3.0, width / rising[0] - 1)) for width in rising)
+
+
+def _near(misses: list[list[Miss]], place: int) -> list[Miss]:
+    """With those of the neighbours."""
+    return [miss for part in misses[max(0, place - 1) : place + 2] for miss in part]
 
 
 def _rising(values: Sequence[float]) -> list[float]:
@@ -177,7 +181,7 @@ def _tried(misses: list[list[Miss]], floor: float) -> list[Miss]:
     """How far off newer truths were, in widths of intervals made of older origins alone."""
     tried = []
     for place in range(len(AHEAD)):
-        near = [miss for part in misses[max(0, place - 1) : place + 2] for miss in part]
+        near = _near(misses, place)
         for age, off in misses[place]:
             known = [miss for miss in near if miss.age > age]
             if len(known) < FEWEST_MISSES:

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 import math
 
+from opsapp.lib import rates
+
 ALPHA = 0.05
 Z95 = 1.959963984540054
 
 
 def wilson(successes: int, total: int) -> float | None:
     """The 95 % lower bound; None without data."""
-    if total == 0:
-        return None
-    rate, z2 = successes / total, Z95 * Z95
-    middle = rate + z2 / (2 * total)
-    spread = Z95 * math.sqrt((rate * (1 - rate) + z2 / (4 * total)) / total)
-    return max(0.0, (middle - spread) / (1 + z2 / total))
+    return rates.wilson(successes, total, Z95).low if total else None
 
 
 def sequential(successes: int, failures: int) -> float:

@@ -3,9 +3,11 @@ a list of hourly means without gaps (`filled`), the newest last."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from math import isnan
 from statistics import fmean, median
+from typing import NamedTuple
 
 DAY_H, WEEK_H = 24, 168
 LONG_H = 7 * DAY_H
@@ -95,7 +97,6 @@ class Origin:
         "last_week",
         "level",
         "line",
-        "line_end",
         "now_off",
         "trend",
         "week",
@@ -114,7 +115,7 @@ class Origin:
         self.days_off = mean - fmean(self.day)
         self.now_off = self.level - fmean(self.day[-3:])
         self.trend = trend(past)
-        self.line, self.line_end = _line(past[-LINE_H:])
+        self.line = line_through(past[-LINE_H:])
         self.drift = (mean - fmean(past[-2 * DAY_H : -DAY_H])) / DAY_H if len(past) >= FEWEST_H else 0.0
         self.week: Sequence[float] | None = None
         if len(past) >= WEEK_H + DAY_H:
@@ -134,7 +135,7 @@ class Origin:
         now = day + self.now_off * fading + self.days_off * (1 - fading)
         first = (
             self.level,
-            self.line_end + self.line * hour,
+            self.line.end + self.line.slope * hour,
             self.level + self.drift * hour,
             self.yesterday[by_day],
             shifted,
@@ -148,13 +149,24 @@ class Origin:
         return (*first, self.last_week[by_week], self.week[by_week] + self.week_off, self.week[by_week] + off)
 
 
-def _line(values: Sequence[float]) -> tuple[float, float]:
-    """(slope, end), by least squares."""
+class FittedLine(NamedTuple):
+    slope: float
+    end: float
+    error: float  # the slope's standard error; what is usual between hours counts, however straight these few are
+    fit: float  # the part of the variance that it explains
+
+
+def line_through(values: Sequence[float], noise: float = 0.0) -> FittedLine:
+    """By least squares."""
     count = len(values)
-    middle, mean = (count - 1) / 2, fmean(values)
-    slope = 12 * sum(at * value for at, value in enumerate(values)) / (count * (count * count - 1))
-    slope -= 12 * middle * mean / (count * count - 1)
-    return slope, mean + slope * middle
+    middle, centre = (count - 1) / 2, fmean(values)
+    squares = count * (count * count - 1) / 12
+    slope = sum((at - middle) * value for at, value in enumerate(values)) / squares
+    whole = sum((value - centre) ** 2 for value in values)
+    left = max(0.0, whole - slope * slope * squares)
+    spread = math.sqrt(left / (count - 2))
+    fit = 1 - left / whole if whole else 0.0
+    return FittedLine(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit)
 
 
 def trend(past: Sequence[float]) -> float:

@@ -7,11 +7,14 @@ that were folded away: the check begins there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from opsapp.lib import chains
 from opsapp.lib.chains import GENESIS
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.kinds import Choice
+from opsapp.wire.records import AT_TIMES, SaidAs
 
 LINKS = ("hash", "prev_hash")
 KEPT, CONTRADICTED, UNKNOWN, NOT_SIGNED = HEADS = ("kept", "contradicted", "unknown", "not_signed")
@@ -58,15 +61,18 @@ class FoldedTally(NamedTuple):
     signature: str | None = None
 
 
-class ChainVerdict(NamedTuple):
-    """`begins_at`: the first id that was checked, where `folded` ones are away."""
+@dataclass(frozen=True)
+class LedgerVerdict:
+    """The check began at the entry `from`: before it, a signed mark stands for `folded` entries. `head`: of one that
+    was given; `unknown` where its links were folded away."""
 
     valid: bool
     entries: int
     first_bad: int | None
-    reason: str | None = None
-    folded: int = 0
-    begins_at: int | None = None
+    reason: Annotated[str | None, AT_TIMES] = None
+    folded: Annotated[int, AT_TIMES] = 0
+    begins_at: Annotated[int | None, SaidAs("from"), AT_TIMES] = 0  # null where all are away
+    head: Annotated[str | None, Choice(*HEADS), AT_TIMES] = None
 
 
 def link(previous: str, entry: JsonObject, key: bytes = b"") -> str:
@@ -135,24 +141,24 @@ def verify(
     mark: UnsignedLinks = NO_MARK,
     fold: FoldedLinks = NOTHING_FOLDED,
     now: float | None = None,
-) -> ChainVerdict:
+) -> LedgerVerdict:
     """Checks the chain from what was folded away on. `first_bad`: the first entry whose link is wrong."""
     if key and not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
-        return ChainVerdict(False, 0, None, "where the signed part of the chain begins is not signed")
+        return LedgerVerdict(False, 0, None, "where the signed part of the chain begins is not signed")
     mistake = fold_mistake(fold, key, now)
     if mistake:
-        return ChainVerdict(False, 0, None, mistake)
+        return LedgerVerdict(False, 0, None, mistake)
     previous, count = fold.head, fold.links
     for entry in entries:
         own = key if count >= mark.links else b""
         if count == mark.links and previous != mark.head:
-            reason = "the entries before the signed ones were changed"
-            return ChainVerdict(False, count - fold.links, entry["id"], reason)
-        if not fits(entry, previous, own):
-            reason = "the entry was changed, or what stood before it"
-            return ChainVerdict(False, count - fold.links, entry["id"], reason)
+            mistake = "the entries before the signed ones were changed"
+        elif not fits(entry, previous, own):
+            mistake = "the entry was changed, or what stood before it"
+        if mistake:
+            return LedgerVerdict(False, count - fold.links, entry["id"], mistake)
         previous, count = entry["hash"], count + 1
-    return ChainVerdict(True, count - fold.links, None)
+    return LedgerVerdict(True, count - fold.links, None)
 
 
 def fits(entry: JsonObject, previous: str, key: bytes) -> bool:

@@ -51,7 +51,8 @@ def candidates(failures: Mapping[str, Sequence[float]], span: float, together: f
     names = sorted(often, key=lambda name: (-len(often[name]), name))[:MOST_TARGETS]
     moments = _moments({name: often[name] for name in names}, together)
     parents: dict[str, dict[str, Pair]] = {}
-    for parent, child in sorted(_meetings(moments)):
+    together_once = {(name, other) for name, own in moments.items() for moment in own for other in moment.lags}
+    for parent, child in sorted(together_once):
         pair = _judge(child, parent, moments, span, together)
         if pair is not None:
             parents.setdefault(child, {})[parent] = pair
@@ -83,10 +84,6 @@ def _moment(name: str, time: float, near: Sequence[tuple[float, str]]) -> Moment
         if other.partition("/")[0] != name.partition("/")[0]:  # a host and what is on it say nothing new
             lags[other] = min(lags.get(other, at - time), at - time, key=abs)
     return Moment(min(1.0, FEW / (len(lags) + 1)), lags)
-
-
-def _meetings(moments: Moments) -> set[tuple[str, str]]:
-    return {(name, other) for name, own in moments.items() for moment in own for other in moment.lags}
 
 
 def _judge(child: str, parent: str, moments: Moments, span: float, together: float) -> Pair | None:

@@ -162,8 +162,7 @@ def _event(sent: JsonObject, wrong: dict[str, str], *, of_alert: bool = False) -
         wrong["id"] = "is required"
     if not texts["name"] and "name" not in wrong:
         wrong["name"] = "is required: the label alertname" if of_alert else "is required"
-    labels = _labels(sent.get("labels"), wrong)
-    values = _values(sent.get("values"), wrong)
+    labels, values = _labels(sent, wrong), _values(sent, wrong)
     if wrong:
         return None
     fingerprint = texts["id"] or _fingerprint(labels)
@@ -180,31 +179,33 @@ def _text(sent: JsonObject, key: str, wrong: dict[str, str]) -> str:
     return value
 
 
-def _labels(given: Any, wrong: dict[str, str]) -> dict[str, str]:
+def _labels(sent: JsonObject, wrong: dict[str, str]) -> dict[str, str]:
+    labels = _entries(sent, "labels", "labels", wrong)
+    for name, value in labels.items():
+        if not isinstance(value, str) or len(value) > LONGEST or len(name) > LONGEST:
+            wrong[f"labels.{name[:100]}"] = STRING
+    return labels
+
+
+def _entries(sent: JsonObject, key: str, of: str, wrong: dict[str, str]) -> JsonObject:
+    given = sent.get(key)
     if given is None:
         return {}
     if not isinstance(given, dict) or len(given) > MOST_LABELS:
-        wrong["labels"] = f"must be an object of at most {MOST_LABELS} labels"
+        wrong[key] = f"must be an object of at most {MOST_LABELS} {of}"
         return {}
-    for name, value in given.items():
-        if not isinstance(value, str) or len(value) > LONGEST or len(name) > LONGEST:
-            wrong[f"labels.{name[:100]}"] = STRING
     return given
 
 
-def _values(given: Any, wrong: dict[str, str]) -> dict[str, float]:
+def _values(sent: JsonObject, wrong: dict[str, str]) -> dict[str, float]:
     """Grafana sends null for a query without a value, and for an alert without values."""
-    if given is None:
-        return {}
-    if not isinstance(given, dict) or len(given) > MOST_LABELS:
-        wrong["values"] = f"must be an object of at most {MOST_LABELS} numbers"
-        return {}
-    for name, value in given.items():
+    values = _entries(sent, "values", "numbers", wrong)
+    for name, value in values.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             wrong[f"values.{name[:100]}"] = "must be a number"
     return {
         name: float(value)
-        for name, value in given.items()
+        for name, value in values.items()
         if isinstance(value, (int, float)) and abs(value) <= 1e308 and math.isfinite(value)
     }
 

@@ -84,8 +84,8 @@ class Graph:
         for name in self.nodes:
             for parent in self.parents(name):
                 children.setdefault(parent, []).append(name)
-                host, slash, _ = parent.partition("/")
-                if slash and parent not in self.nodes:
+                host = own_host(parent)
+                if host and parent not in self.nodes:
                     children.setdefault(host, []).append(name)
         return children
 

@@ -105,16 +105,14 @@ def title(night: Night) -> str:
 def body(night: Night, zone: str, address: str | None) -> str:
     """All but its last lines (`foot`)."""
     lines = [f"From {clock(night.since, zone)} to {clock(night.until, zone)}."]
-    if night.healed:
-        lines += ["", f"Healed: {_cases(len(night.healed))}.", *_grouped(night.healed, _done), _saved(night)]
-    if night.not_healed:
-        lines += ["", f"Not healed: {_cases(len(night.not_healed))}.", *_grouped(night.not_healed, _failed)]
-    if night.left_alone:
-        count = len(night.left_alone)
-        lines += ["", f"Left alone for a while to learn whether the heal is needed: {_cases(count)}."]
-        lines += _grouped(night.left_alone, _alone)
-    if night.held_back:
-        lines += ["", f"Held back: {_cases(len(night.held_back))}.", *_grouped(night.held_back, _why)]
+    for what, ends, said, *more in (
+        ("Healed", night.healed, _done, _saved(night)),
+        ("Not healed", night.not_healed, _failed),
+        ("Left alone for a while to learn whether the heal is needed", night.left_alone, _alone),
+        ("Held back", night.held_back, _why),
+    ):
+        if ends:
+            lines += ["", f"{what}: {_cases(len(ends))}.", *_grouped(ends, said), *more]
     if night.asks:
         lines += ["", "What asks for you today:", *_asks(night)]
     if night.more:

@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from opsapp.lib.rates import wilson
+
 from . import bets as betting
 from .changes import COINS, NEEDLESS_STAKES, OFTEN, WAVES, HourSums, bet_on_needless, won
 
@@ -159,22 +161,8 @@ class Trials(NamedTuple):
         alone = [seen & 1 for seen in coins if not seen & 2] + [wave.alone for wave in waves]
         if not treated or not alone:
             return None
-        healed, by_itself = _usual_rate(treated), _usual_rate(alone)
-        middle = healed.seen - by_itself.seen
-        below = math.hypot(healed.seen - healed.low, by_itself.high - by_itself.seen)
-        above = math.hypot(healed.high - healed.seen, by_itself.seen - by_itself.low)
-        return max(-1.0, middle - below), min(1.0, middle + above)
-
-
-class RateRange(NamedTuple):
-    low: float
-    seen: float
-    high: float
-
-
-def _usual_rate(arm: list[float]) -> RateRange:
-    """The rate of an arm, with its usual range."""
-    n, seen, square = len(arm), sum(arm) / len(arm), USUAL * USUAL
-    middle = (seen + square / (2 * n)) / (1 + square / n)
-    spread = USUAL * math.sqrt(seen * (1 - seen) / n + square / (4 * n * n)) / (1 + square / n)
-    return RateRange(middle - spread, seen, middle + spread)
+        healed, by_itself = sum(treated) / len(treated), sum(alone) / len(alone)
+        of_healed, of_alone = wilson(sum(treated), len(treated), USUAL), wilson(sum(alone), len(alone), USUAL)
+        below = math.hypot(healed - of_healed.low, of_alone.high - by_itself)
+        above = math.hypot(of_healed.high - healed, by_itself - of_alone.low)
+        return max(-1.0, healed - by_itself - below), min(1.0, healed - by_itself + above)

@@ -8,8 +8,9 @@ from array import array
 from math import isnan
 from statistics import median
 
+from .candidates import DAY_H
+
 HOUR = 3600.0
-DAY_H, WEEK_H = 24, 168
 HOURS = 28 * DAY_H
 NAN = math.nan
 

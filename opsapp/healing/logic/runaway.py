@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from statistics import fmean, median
 from typing import NamedTuple
 
-from .candidates import DAY_H, WEEK_H
+from .candidates import DAY_H, WEEK_H, line_through
 
 WINDOWS = (3, 4, 6, 8, 12, 18, 24)
 T95 = 2.2  # errors for 95 of 100
@@ -183,22 +183,3 @@ def _is_own(past: Sequence[float], window: int, rise: float) -> bool:
             if past[-1] - past[-1 - window] - theirs < OWN * rise:
                 return False
     return len(past) > WEEK_H + window or past[-1] - past[-1 - window] >= OWN * rise
-
-
-class FittedLine(NamedTuple):
-    slope: float
-    end: float
-    error: float  # the slope's standard error; what is usual between hours counts, however straight these few are
-    fit: float  # the part of the variance that it explains
-
-
-def line_through(values: Sequence[float], noise: float) -> FittedLine:
-    count = len(values)
-    middle, centre = (count - 1) / 2, fmean(values)
-    squares = count * (count * count - 1) / 12
-    slope = sum((at - middle) * value for at, value in enumerate(values)) / squares
-    whole = sum((value - centre) ** 2 for value in values)
-    left = max(0.0, whole - slope * slope * squares)
-    spread = math.sqrt(left / (count - 2))
-    fit = 1 - left / whole if whole else 0.0
-    return FittedLine(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit)

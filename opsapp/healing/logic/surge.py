@@ -13,22 +13,9 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from .candidates import DAY_H, WEEK_H
+from .candidates import DAY_H, WEEK_H, FittedLine, line_through
 from .metricpast import HOUR
-from .runaway import (
-    MEMORY,
-    OWN,
-    STEEPER,
-    T95,
-    YOUNG_H,
-    FittedLine,
-    Runaway,
-    Steepest,
-    is_step,
-    line_through,
-    turns,
-    usual,
-)
+from .runaway import MEMORY, OWN, STEEPER, T95, YOUNG_H, Runaway, Steepest, is_step, turns, usual
 
 FINE, DAY = 300.0, 86400.0
 SPANS = (5, 7, 9, 12, 15, 18)  # points

@@ -67,10 +67,6 @@ class LeftAlone(NamedTuple):
         """One of 20 for each own case."""
         return min(1.0, len(self.own) / ITS_OWN) if self.borrowed else 1.0
 
-    @property
-    def is_enough(self) -> bool:
-        return len(self.own) + len(self.borrowed) >= ENOUGH
-
     def curve(self) -> list[Point]:
         """Both curves at each of their steps, by weight."""
         curves = curve(self.own), curve(self.borrowed)
@@ -94,6 +90,6 @@ def downtimes(points: Sequence[Point], heal_s: float) -> Iterator[BestWait]:
 
 def best_wait(known: LeftAlone, heal_s: float) -> BestWait | None:
     """The wait with the least downtime: to heal at once, or right after some recovery."""
-    if not known.is_enough:
+    if len(known.own) + len(known.borrowed) < ENOUGH:
         return None
     return min(downtimes(known.curve(), heal_s), key=lambda wait: (wait.downtime_s, wait.wait_s))

@@ -31,8 +31,7 @@ from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
-from . import ledgercounts
-from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
+from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter, catch_up_outcomes
 from .ledgersubjects import ABOUT, among, page_of, under_way
 
 
@@ -205,7 +204,7 @@ class Ledger(Folder):
         self.ended = chain.signed_end(key, self.links(), self.head) if key else None
         if self.filters is not None:
             self.filters.catch_up(self)
-        ledgercounts.catch_up(self)
+        catch_up_outcomes(self)
 
     def links(self) -> int:
         return self.order.maxKey() if self.order else self.folded.links

@@ -4,9 +4,10 @@ thousand. Must not: change anything."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from opsapp.healing.logic import chain
-from opsapp.healing.logic.chain import ChainVerdict, NotedHead
+from opsapp.healing.logic.chain import LedgerVerdict, NotedHead
 from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
@@ -16,14 +17,14 @@ from .ledger import Ledger, keys_of
 FREED_EVERY = 500  # entries; a connection would keep all that it has read until its transaction ends
 
 
-def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> ChainVerdict:
+def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> LedgerVerdict:
     """Links alone would fit where the end was cut off: so everything that was ever written must be there or under a
     mark, and indexes and statistics must fit."""
     checked = _verdict(ledger, key, now)
     if not ledger.folded.links:
         return checked
     begins_at = ledger.order[ledger.order.minKey()] if ledger.order else None
-    return checked._replace(folded=ledger.folded.links, begins_at=begins_at)
+    return replace(checked, folded=ledger.folded.links, begins_at=begins_at)
 
 
 def head_verdict(ledger: Ledger, key: bytes, noted: NotedHead) -> str:
@@ -35,7 +36,7 @@ def head_verdict(ledger: Ledger, key: bytes, noted: NotedHead) -> str:
     return chain.CONTRADICTED if noted.is_signed(key) else chain.NOT_SIGNED
 
 
-def _verdict(ledger: Ledger, key: bytes, now: float | None) -> ChainVerdict:
+def _verdict(ledger: Ledger, key: bytes, now: float | None) -> LedgerVerdict:
     derived, folded = Derived(), ledger.folded.links
     checked = chain.verify(derived.noting(chained(ledger)), key, ledger.mark, ledger.folded, now)
     if not checked.valid:
@@ -47,13 +48,13 @@ def _verdict(ledger: Ledger, key: bytes, now: float | None) -> ChainVerdict:
     whole = folded + in_chain == ledger.links() and in_chain + len(ledger.open) == entries == written - folded
     if not ends_well or not whole:
         first = _first_outside(ledger)
-        return checked._replace(valid=False, first_bad=first, reason="entries are missing or too many")
+        return replace(checked, valid=False, first_bad=first, reason="entries are missing or too many")
     if key and ledger.ended != chain.signed_end(key, ledger.links(), ledger.head):
-        return checked._replace(valid=False, first_bad=ledger.next_id(), reason="the end of the chain was cut off")
+        return replace(checked, valid=False, first_bad=ledger.next_id(), reason="the end of the chain was cut off")
     for record in ledger.records(ledger.open):
         derived.take(record)
     if not derived.take_folded(ledger, key):
-        return checked._replace(valid=False, reason="the statistics of what was folded away were changed")
+        return replace(checked, valid=False, reason="the statistics of what was folded away were changed")
     return derived.compared(ledger, checked)
 
 
@@ -99,18 +100,18 @@ class Derived:
             self.tallies[of] = (verified + row.verified, total + row.total)
         return True
 
-    def compared(self, ledger: Ledger, checked: ChainVerdict) -> ChainVerdict:
+    def compared(self, ledger: Ledger, checked: LedgerVerdict) -> LedgerVerdict:
         """Compares what was derived with what the ledger keeps, and returns the verdict."""
         changed = dict(ledger.rollbacks.items()).items() ^ self.rollbacks.items()
         if changed:
             first = min(entry_id for entry_id, _ in changed)
-            return checked._replace(valid=False, first_bad=first, reason="what became of its rollback was changed")
+            return replace(checked, valid=False, first_bad=first, reason="what became of its rollback was changed")
         kept = {key: tuple(tally[:2]) for key, tally in ledger.effect.items() if tally[1]}
         differing = {key for key, _ in kept.items() ^ self.tallies.items()}
         if differing:
             counted = (n for n, entry in ledger.entries.items() if differing.intersection(keys_of(entry.record)))
             first = next(counted, ledger.next_id())
-            return checked._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
+            return replace(checked, valid=False, first_bad=first, reason="the statistics are not those of the entries")
         return checked
 
 

@@ -1,11 +1,12 @@
-"""Which entries fit a filter, by an index of outcome, action and time.
+"""Which entries fit a filter, by an index of outcome, action and time; and how many outcomes there are of each rule.
 
 Only final entries are in it, for they never change. What an older node writes is looked at until the next entry indexes
-it. Must not: read other entries for a question.
+and counts it. Must not: read other entries for a question.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -49,11 +50,14 @@ NO_FILTER = LedgerFilter()
 
 
 class ChainedEntries(Protocol):
-    """What a filter needs of the ledger: `order`, and what is under way."""
+    """What is needed of the ledger. `counted_links`: how many of its chain are in `outcomes`."""
 
     entries: Any
     order: Any
     open: Any
+
+    outcomes: Any
+    counted_links: int
 
     @property
     def readable(self) -> ChildrenOf: ...
@@ -129,11 +133,33 @@ def _below(tree: Any, key: str) -> Any:
     return tree[key]
 
 
+def catch_up_outcomes(ledger: ChainedEntries, most: int = PIECE) -> bool:
+    """Count outcomes by rule, for /metrics, whatever was folded away. Whether there are more links."""
+    if ledger.outcomes is None:
+        ledger.outcomes = OOBTree()  # (rule, outcome) -> how many
+    links = list(islice(ledger.order.items(ledger.counted_links + 1), most))
+    for entry in ledger.readable.some([entry_id for _, entry_id in links]):
+        key = entry.fields["rule_id"], entry.fields["outcome"]
+        ledger.outcomes[key] = ledger.outcomes.get(key, 0) + 1
+    if links:
+        ledger.counted_links = links[-1][0]  # the first ones may have been folded away
+    return ledger.counted_links < ledger.links()
+
+
 def index_filters(root: Root) -> None:
     """Evolve step."""
     ledger = healing_of(root).ledger
     if ledger.filters is None:
         ledger.filters = FilterIndex()
-    while ledger.filters.catch_up(ledger):
+    _to_the_end(ledger, ledger.filters.catch_up)
+
+
+def count_outcomes(root: Root) -> None:
+    """Evolve step."""
+    _to_the_end(healing_of(root).ledger, catch_up_outcomes)
+
+
+def _to_the_end(ledger: Any, catch_up: Callable[[Any], bool]) -> None:
+    while catch_up(ledger):
         if ledger._p_jar is not None:
             ledger._p_jar.cacheGC()  # a connection would keep all that it has read until its transaction ends

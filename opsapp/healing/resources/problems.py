@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import NamedTuple
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
@@ -13,11 +12,6 @@ from opsapp.tree.folder import Folder, Record
 
 PROBLEM = "problem"  # what people call it
 NOTHING = Recurrence()
-
-
-class Opened(NamedTuple):
-    problem: RecurringProblem
-    heals: int
 
 
 class Problems(Folder):

@@ -15,7 +15,7 @@ from opsapp.healing.places import healing_of
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.healing.stages.trust import EDITED, Trust, evidence, needs, redefine
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict
+from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.sealedfields import SealedFields
@@ -208,6 +208,24 @@ def automation_edited(root: Root, automation_id: str, now: float) -> None:
             trust = redefine(state.trust, definition_of(root, rule), rule.trust_ceiling, now)
             state.become(root, trust, cause="edit", now=now)
             healing.book.review(root, rule_id, now)
+
+
+# -- as they were, for `node.transact_at`
+
+
+def rules_then(root: Root) -> list[RuleRecord]:
+    return [rule.record for rule in healing_of(root).rules.values()]
+
+
+def rule_then(root: Root, rule_id: str) -> RuleRecord:
+    stored: Rule | None = healing_of(root).rules.get(rule_id)
+    if stored is None:
+        raise NotFound("There was no such rule.")
+    return stored.record
+
+
+def trust_then(root: Root, at: int, settings: HealingSettings) -> list[TrustShown]:
+    return [state.shown(at, settings) for state in healing_of(root).trust.values()]
 
 
 class DeletedRule(NamedTuple):

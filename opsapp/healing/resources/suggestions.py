@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from BTrees.OOBTree import OOBTree
 
-from opsapp.healing.answers import SuggestionRecord
+from opsapp.healing.answers import SuggestionAbout, SuggestionRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Folder, Record
-from opsapp.wire.records import made
+from opsapp.wire.records import made, plain
 
 
 class Suggestions(Folder):
@@ -27,10 +27,10 @@ class Suggestions(Folder):
         severity: str,
         message: str,
         *,
-        rule_id: str,
+        rule_id: str = "",
         evidence: str,
         now: float,
-        about: JsonObject | None = None,
+        about: SuggestionAbout | None = None,
     ) -> bool:
         """Unless this evidence has led to one before, dismissed or not."""
         key = (category, rule_id, evidence)
@@ -38,18 +38,8 @@ class Suggestions(Folder):
             return False
         self.last += 1
         self.evidence[key] = self.last
-        self[str(self.last)] = Suggestion(
-            {
-                "id": self.last,
-                "category": category,
-                "severity": severity,
-                "message": message,
-                "rule_id": rule_id,
-                "dismissed": 0,
-                "created_at": int(now),
-                **({"about": about} if about else {}),
-            }
-        )
+        record = SuggestionRecord(self.last, category, severity, message, rule_id, 0, int(now), about)
+        self[str(self.last)] = Suggestion(plain(record))
         return True
 
     def withdraw(self, ids: set[int]) -> None:

@@ -9,11 +9,11 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import RISKS, behaviour
 from opsapp.healing.records import RuleRecord
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
 from opsapp.wire.policies import Policy, PolicyStep
 
+from .planning import protected_part
 from .stakes import of_target
 from .timing import patience_of
 from .trust import effective
@@ -63,14 +63,9 @@ def _steps(rule: RuleRecord, levels: Mapping[str, str], host: Host, world: World
         does = behaviour(levels[action.risk], action.risk)
         if action.where != "host" or action.shell or does != "execute" or not capable:
             continue
-        if not doubt and not _protected(step.params, world):
+        if not doubt and not protected_part(step.params, world):
             steps.append(PolicyStep(step.action, dict(step.params)))
     return tuple(steps[:MOST_STEPS])
-
-
-def _protected(params: JsonObject, world: World) -> bool:
-    kept = {*world.settings.protected.processes, *world.settings.protected.targets}
-    return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
 
 
 def _policy(rule_id: str, rule: RuleRecord, steps: tuple[PolicyStep, ...], world: World) -> Policy:

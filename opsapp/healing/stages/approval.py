@@ -108,35 +108,26 @@ def _approved(
     waits = turns.in_line(case, request.host or "", near, world.now) if case.wave or not wave.waits else None
     if waits is not None:
         return waits
+    line = "approval approved" + _by(request)
+    said = case if line in case.why else case.saying(line)
     gone, plan = gone_or_plan(case, request.plan_hash, world, hashed)
-    if plan is not None and plan.choice is not None and plan.host is not None:
-        waves_first = waves.before_turn(case, wave, world, ready=True)
-        if waves_first is not None:
-            return waves_first
-        turn = turns.before_acting(case, plan.choice, plan.host.agent_id, near, world)
-        if turn is not None and not isinstance(turn, Lost):
-            return turn
-        gone = None if turn is None else turn.reason
-        case = _saying_once(case, "approval approved" + _by(request))
-        if gone is None:
-            case, alone = holdout.toss(case, plan.choice, world)
-            if alone is not None:
-                return alone
-    case = _saying_once(case, "approval approved" + _by(request))
-    if plan is None or gone is not None:
-        return EndCase(case, "withdrawn", gone or "")
-    return execution.begin(case, plan, world)
-
-
-def _saying_once(case: AwaitingCase, line: str) -> AwaitingCase:
-    return case if line in case.why else case.saying(line)
+    if plan is None:
+        return EndCase(said, "withdrawn", gone or "")
+    waves_first = waves.before_turn(case, wave, world, ready=True)
+    if waves_first is not None:
+        return waves_first
+    choice, host = plan.act
+    turn = turns.before_acting(case, choice, host.agent_id, near, world)
+    if turn is not None:
+        return EndCase(said, "withdrawn", turn.reason) if isinstance(turn, Lost) else turn
+    said, alone = holdout.toss(said, choice, world)
+    return execution.begin(said, plan, world) if alone is None else alone
 
 
 def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
     """What does not pass by itself, as a window, the brake and an absent host do: the case must not stand for an hour
     for what its rule finds."""
-    rule = world.rules.get(case.rule_id)
-    if rule is None or not rule.enabled:
+    if world.enabled(case.rule_id) is None:
         return "rule_disabled"
     if not world.known(case.about):
         return "target_gone"

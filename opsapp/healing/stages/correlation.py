@@ -20,30 +20,19 @@ LOOK_AGAIN_S = 1.0  # how often a case that is held for what it hangs on is look
 ROOT_CAUSE = "root cause"  # what a reason begins with that names one
 
 
-class Received(NamedTuple):
-    """`open` a case, `absorb` it into one, or `end` with an outcome. `root`: as far as it is known; `ask`: targets
-    above it to be measured first."""
-
-    kind: str
-    case_id: str | None = None
-    outcome: str | None = None
-    reason: str = ""
-    due: float = 0.0
-    root: str | None = None
-    ask: tuple[str, ...] = ()
-
-
 class Correlated(NamedTuple):
-    """What follows after the hold: `plan`, `end`, `wait` until `due` for a window, or `hold` until what it hangs on was
-    measured (`ask`)."""
+    """What follows on arrival: `open` a case, `absorb` it into one (`case_id`), or `end` with an outcome. After the
+    hold, for the rule that leads: `plan`, `end`, `wait` until `due` for a window, or `hold` until what it hangs on was
+    measured. `root`: as far as it is known; `ask`: targets above it to be measured first."""
 
     kind: str
-    rule_id: str
+    rule_id: str = ""
     outcome: str | None = None
     reason: str = ""
     root: str | None = None
     due: float = 0.0
     ask: tuple[str, ...] = ()
+    case_id: str | None = None
 
 
 class Cause(NamedTuple):
@@ -63,31 +52,31 @@ class Above(NamedTuple):
     doubtful: tuple[str, ...]
 
 
-def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Received:
+def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Correlated:
     """`cases`: the open ones of its target, and the one closed last."""
-    rule, trust = world.rules.get(event.rule_id), world.trust.get(event.rule_id)
-    if rule is None or trust is None or not rule.enabled:
-        return Received("end", outcome="suppressed", reason="rule_disabled")
+    trust = world.trust.get(event.rule_id)
+    if trust is None or world.enabled(event.rule_id) is None:
+        return Correlated("end", outcome="suppressed", reason="rule_disabled")
     if world.paused:
-        return Received("end", outcome="suppressed", reason=guards.paused(world))
+        return Correlated("end", outcome="suppressed", reason=guards.paused(world))
     level = effective(trust, source=event.about.source, caps=()).level
     if level == "observation":
-        return Received("end", outcome="observed", reason="level observation")
+        return Correlated("end", outcome="observed", reason="level observation")
     window = windows.permitted(world.windows, event.about.called)
     if window.effect == "suppress":
-        return Received("end", outcome="suppressed", reason="; ".join(window.reasons))
+        return Correlated("end", outcome="suppressed", reason="; ".join(window.reasons))
     for case in cases:
         if _stands(case, event, world) or _rapid(case, event, world):
-            return Received("absorb", case_id=case.id, reason=f"case {case.id} is about the same target")
+            return Correlated("absorb", case_id=case.id, reason=f"case {case.id} is about the same target")
     due = world.now + world.settings.hold_s
     if window.effect:
-        return Received("open", due=due)
+        return Correlated("open", due=due)
     above = look_above(event.about.target, event.about.subject, world.now, world, event.about.measured_at)
     if above.cause is None:
-        return Received("open", due=due, ask=above.unmeasured)
+        return Correlated("open", due=due, ask=above.unmeasured)
     if above.unmeasured or above.doubtful:  # its root cause may have failed for the sake of another
-        return Received("open", due=due, root=above.cause.name, ask=above.unmeasured)
-    return Received("end", outcome="suppressed", reason=above.cause.reason, root=above.cause.name)
+        return Correlated("open", due=due, root=above.cause.name, ask=above.unmeasured)
+    return Correlated("end", outcome="suppressed", reason=above.cause.reason, root=above.cause.name)
 
 
 def look_above(target: str, subject: str | None, since: float, world: World, measured_at: float | None = None) -> Above:
@@ -231,8 +220,8 @@ def leading(case: CaseRecord, world: World) -> str | None:
     leader: str | None = None
     best: tuple[bool, int, int] = (False, -1, -1)
     for rule_id in case.events:
-        rule, trust = world.rules.get(rule_id), world.trust.get(rule_id)
-        if rule is None or trust is None or not rule.enabled:
+        rule, trust = world.enabled(rule_id), world.trust.get(rule_id)
+        if rule is None or trust is None:
             continue
         level = effective(trust, source=case.about.source, caps=()).level
         holds = world.reading(case.abouts.get(rule_id, case.about)).verdict is not False

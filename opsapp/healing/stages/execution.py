@@ -34,18 +34,10 @@ UNHEARD = (LOST, *UNSTARTED)
 
 def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells: bool = False) -> BeginHeal:
     """Begins a heal with its snapshot; on the service's own machine there is none."""
-    assert plan.choice is not None
-    assert plan.host is not None
-    heal = Heal(
-        plan.host.agent_id,
-        plan.choice.action.name,
-        f"{case.id}.{plan.choice.step.position}",
-        world.now,
-        plan.choice.params,
-        world.trust[case.rule_id].definition,
-    )
+    choice, host = plan.act
+    step, definition = choice.step.position, world.trust[case.rule_id].definition
+    heal = Heal(host.agent_id, choice.action.name, f"{case.id}.{step}", world.now, choice.params, definition)
     state = ActingCase if heal.host == SERVER else SnapshotCase
-    step = plan.choice.step.position
     return BeginHeal(case.becomes(state, heal=heal, step=step, waits_from=None, looks_from=None), plan, tells)
 
 

@@ -40,8 +40,7 @@ def paused(world: World) -> str:
 
 def lost(case: CaseRecord, world: World) -> Lost | None:
     """Whatever its next step is."""
-    rule = world.rules.get(case.rule_id)
-    if rule is None or not rule.enabled:
+    if world.enabled(case.rule_id) is None:
         return Lost("suppressed", "rule_disabled")
     why = held(case, world)
     if why is not None:

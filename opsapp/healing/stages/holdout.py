@@ -7,11 +7,11 @@ before the window begins. What does not recover is healed after its window.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
 
+from opsapp.healing.config import TrialSettings
 from opsapp.healing.logic.levels import rank_of_risk
 
-from .case import AwaitingCase, CaseRecord, PlanningCase
+from .case import AwaitingCase, BeforeAct, CaseRecord, PlanningCase
 from .moves import Wait
 from .planning import Plan, StepChoice
 from .timing import trial_window
@@ -22,17 +22,9 @@ LEARNED = "learned"
 LEFT = ", to learn whether the heal is needed: if it does not recover, it is healed then"
 NO_KEY = "no trial: this node cannot open the store's key, and what is drawn without it can be foreseen"
 CONTROL, TREATED = "control", "treated"
-Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
-class ShareOfTrials(NamedTuple):
-    """Up to which risk."""
-
-    share: float
-    risk: str
-
-
-def waits(case: Deciding, world: World) -> Wait | None:
+def waits(case: BeforeAct, world: World) -> Wait | None:
     if case.left_until is None or world.now >= case.left_until:
         return None
     return Wait(case, case.left_until)
@@ -59,7 +51,7 @@ def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
     return _left(case, until, "waiting, as learned,", world) if until > world.now else None
 
 
-def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wait | None]:
+def toss(case: BeforeAct, choice: StepChoice, world: World) -> tuple[BeforeAct, Wait | None]:
     """It acts now, unless the coin forbids it."""
     if case.arm is not None or case.urged_at is not None or case.step or case.tried or not _is_of_an_alert(case):
         return case, None
@@ -81,24 +73,24 @@ def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wa
     return case, _left(case, until, "left alone", world, LEFT)
 
 
-def share_of(rule_id: str, world: World) -> ShareOfTrials:
+def share_of(rule_id: str, world: World) -> TrialSettings:
     """0 in either setting, or in the rule, is none at all."""
     trial, holdout, trust = world.settings.trial, world.settings.holdout, world.trust[rule_id]
     own = world.rules[rule_id].holdout
     usual = trial if is_learned_about(trust) else holdout
     share = usual.share if own is None else own.share
-    return ShareOfTrials(share if trial.share and holdout.share else 0.0, usual.risk)
+    return replace(usual, share=share if trial.share and holdout.share else 0.0)
 
 
 def is_learned_about(trust: Trust) -> bool:
     return trust.current_level != "execute" and trust.trials.verdict == "unknown"
 
 
-def _is_of_an_alert(case: Deciding) -> bool:
+def _is_of_an_alert(case: BeforeAct) -> bool:
     return case.about.source == "alert" and bool(case.about.subject)
 
 
-def _left(case: Deciding, until: float, why: str, world: World, reason: str = "") -> Wait:
+def _left(case: BeforeAct, until: float, why: str, world: World, reason: str = "") -> Wait:
     """A look from before the wait says nothing after it. After people's yes the entry says why it waits."""
     line = f"{why} for {until - world.now:.0f} s{reason}"
     left = replace(case.saying(line), left_until=until, waits_from=case.waits_from or world.now, looks_from=None)

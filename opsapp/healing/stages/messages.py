@@ -40,8 +40,9 @@ class RollbackWanted(NamedTuple):
     request: str
 
 
-Message = RuleEvent | ConditionOver | RequestDecided | DeedStopped | RollbackWanted
-KINDS: dict[str, type[ConditionOver | RequestDecided | DeedStopped | RollbackWanted]] = {
+NamedMessage = ConditionOver | RequestDecided | DeedStopped | RollbackWanted
+Message = RuleEvent | NamedMessage
+KINDS: dict[str, type[NamedMessage]] = {
     "over": ConditionOver,
     "decided": RequestDecided,
     "stopped": DeedStopped,

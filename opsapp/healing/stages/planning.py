@@ -22,6 +22,7 @@ BRAKE = "brake: "
 IN_VAIN = "in_vain: "
 OVERDUE = "problem_overdue"
 ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
+Caps = list[tuple[str, str]]  # a level, and why it is no higher
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,13 @@ class Plan(NamedTuple):
     checks: tuple[PreflightCheck, ...]
     tell: bool
     why: tuple[str, ...]
+
+    @property
+    def act(self) -> tuple[StepChoice, Host]:
+        """What is done, and where. Without an outcome it has both."""
+        assert self.choice is not None
+        assert self.host is not None
+        return self.choice, self.host
 
     @property
     def passed(self) -> bool:
@@ -103,9 +111,7 @@ def level_of(event: RuleEvent, world: World) -> Effective:
     return _effective(case, choice, host, _caps(case, no_host, world), world)
 
 
-def _effective(
-    case: CaseRecord, choice: StepChoice | None, host: Host | None, caps: list[tuple[str, str]], world: World
-) -> Effective:
+def _effective(case: CaseRecord, choice: StepChoice | None, host: Host | None, caps: Caps, world: World) -> Effective:
     risk, stakes = choice.action.risk if choice else "low", at_stake(case, host, world)
     return effective(world.trust[case.rule_id], source=case.about.source, caps=caps, stakes=stakes, risk=risk)
 
@@ -129,14 +135,13 @@ def whereto(
     return hosts[0], ""
 
 
-def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]:
+def _caps(case: CaseRecord, no_host: str, world: World) -> Caps:
     """The reasons are stable words."""
-    caps = []
     window = windows.permitted(world.windows, case.about.called)
-    caps.append((window.cap, "; ".join(window.reasons)))
+    caps = [(window.cap, "; ".join(window.reasons))]
     if world.graph.is_external(case.target):
         caps.append(("notify", "external"))
-    if no_host in ("no_host", "ambiguous_host"):
+    if no_host:
         caps.append(("notify", no_host))
     caps += overdue(case, world)
     load = world.load(case.rule_id, case.target)
@@ -146,7 +151,7 @@ def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]
     return caps
 
 
-def overdue(case: CaseRecord, world: World) -> list[tuple[str, str]]:
+def overdue(case: CaseRecord, world: World) -> Caps:
     """What should have been looked into by now is healed no more without a person."""
     return [("approve", OVERDUE)] if (case.rule_id, case.target) in world.overdue else []
 
@@ -182,14 +187,17 @@ def _against(step: RuleStep, action: Action, case: CaseRecord, world: World) -> 
 
 
 def _protected(params: JsonObject, case: CaseRecord, world: World) -> str:
-    protected = world.settings.protected
-    for name in sorted({*case.about.called}.intersection(protected.targets)):
+    for name in sorted({*case.about.called}.intersection(world.settings.protected.targets)):
         return f"protected: target {name}"
-    for name in ("service", "container"):
-        value = str(params.get(name) or "").removesuffix(".service")
-        if value in protected.processes or value in protected.targets:
-            return f"protected: {name} {value}"
-    return ""
+    part = protected_part(params, world)
+    return f"protected: {part}" if part else ""
+
+
+def protected_part(params: JsonObject, world: World) -> str:
+    """The service or container that nothing may be done to; else ""."""
+    kept = {*world.settings.protected.processes, *world.settings.protected.targets}
+    named = ((name, str(params.get(name) or "").removesuffix(".service")) for name in ("service", "container"))
+    return next((f"{name} {value}" for name, value in named if value in kept), "")
 
 
 def preflight(choice: StepChoice | None, host: Host | None, no_host: str) -> tuple[PreflightCheck, ...]:
@@ -228,7 +236,7 @@ FAILURES = {
 }
 
 
-def _is_told(case: CaseRecord, trust: Trust, caps: list[tuple[str, str]]) -> bool:
+def _is_told(case: CaseRecord, trust: Trust, caps: Caps) -> bool:
     """A prediction is acted upon one level below; people are told at the rule's own level."""
     own = effective(trust, source="alert", caps=caps).level
     return case.about.source in PREDICTIVE_SOURCES and rank(own) >= rank("notify")
@@ -239,7 +247,7 @@ def _decide(
     choice: StepChoice | None,
     skipped: list[SkippedStep],
     checks: tuple[PreflightCheck, ...],
-    caps: list[tuple[str, str]],
+    caps: Caps,
 ) -> tuple[str, str | None, str]:
     does = behaviour(level.level, choice.action.risk if choice else "low")
     if does in ("observe", "simulate", "notify"):

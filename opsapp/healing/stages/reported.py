@@ -43,18 +43,13 @@ def refusal(
         return f"{BEYOND}: the service had heard from the host at that time"
     if terms is None:
         return f"{BEYOND}: the host had been given no policies"
-    if outcome.escalation_step > 0 and _follows(outcome, believed):
-        return None
+    if outcome.escalation_step > 0 and _goes_on(_step_of(outcome), believed):
+        return None  # only the first step of a case counts against the budget
     first = (step for n, step in enumerate(believed) if not _goes_on(step, believed[:n]))
     spent = sum(at - terms.window_s < step.at <= at + UNSURE_S for step in first)
     if used_up(spent, terms.budget):
         return f"{BEYOND}: {spent} of {terms.budget} heals within {terms.window_s:g} s"
     return None
-
-
-def _follows(outcome: AgentOutcome, believed: Sequence[BelievedStep]) -> bool:
-    """Only the first step of a case counts against the budget."""
-    return _goes_on(_step_of(outcome), believed)
 
 
 def _goes_on(step: BelievedStep, before: Sequence[BelievedStep]) -> bool:

@@ -79,14 +79,12 @@ def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
         put_off = holdout.put_off(case, plan, world) or waves.before_turn(case, facts.wave, world, ready=ready)
         if put_off is not None:
             return put_off
-    goes = plan.outcome is None and plan.choice is not None and plan.host is not None
-    if goes and plan.would == "execute":
-        assert plan.choice is not None
-        assert plan.host is not None
-        turn = turns.before_acting(case, plan.choice, plan.host.agent_id, facts.near, world)
+    if plan.would == "execute":
+        choice, host = plan.act
+        turn = turns.before_acting(case, choice, host.agent_id, facts.near, world)
         if turn is not None:
             return guards.stopped(case, turn) if isinstance(turn, Lost) else turn
-        case, alone = holdout.toss(case, plan.choice, world)
+        case, alone = holdout.toss(case, choice, world)
         if alone is not None:
             return alone
     case = replace(case, level=plan.effective.level, lowered=plan.effective.lowered).saying(*plan.why)

@@ -64,6 +64,9 @@ class LevelChange(NamedTuple):
     cause: str
 
 
+Judged = tuple[Trust, LevelChange | None]
+
+
 class LevelRefused(ValueError):
     """A promotion or demotion that the present state forbids."""
 
@@ -115,9 +118,7 @@ def triggered(trust: Trust, at: float, promotion: PromotionSettings, root: str =
     return trust._replace(triggers=recent[-KEPT_TRIGGERS:])
 
 
-def recorded(
-    trust: Trust, result: str, now: float, settings: HealingSettings, *, drawn: bool = False
-) -> tuple[Trust, LevelChange | None]:
+def recorded(trust: Trust, result: str, now: float, settings: HealingSettings, *, drawn: bool = False) -> Judged:
     """`drawn`: whether it helps too seldom is judged with its trial."""
     waiting, trust = trust.alone, _counted(trust, result)
     if result not in ("verified", "failed"):
@@ -131,9 +132,7 @@ def recorded(
     return _failed(trust, now, now, settings)
 
 
-def reported(
-    trust: Trust, result: str, happened: float, now: float, settings: HealingSettings
-) -> tuple[Trust, LevelChange | None]:
+def reported(trust: Trust, result: str, happened: float, now: float, settings: HealingSettings) -> Judged:
     """A case that an agent healed alone. It counts together with one that the service saw, so that nobody with an
     agent's key can move a rule by what he makes up. Helping too seldom goes by what the service saw."""
     if not trust.verified + trust.failed:
@@ -152,25 +151,19 @@ def _counted(trust: Trust, result: str) -> Trust:
     )
 
 
-def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    streak = (*trust.streak, happened)[-settings.breaker.failures :]
-    return _demoted(trust._replace(streak=streak), now, settings)
-
-
-def _demoted(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
+def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings) -> Judged:
     """The breaker looks at failures in a row, the bet at all cases since the promotion."""
+    trust = trust._replace(streak=(*trust.streak, happened)[-settings.breaker.failures :])
     if trust.current_level != "execute":
         return trust, None
     if tripped(trust.streak, settings.breaker):
         return demote(trust, "notify", now), LevelChange(trust.rule_id, BREAKER)
-    if won(trust.bad) >= settings.change.threshold:
-        return _anew(trust, now, BAD)
-    return trust, None
+    return _bad(trust, now) if won(trust.bad) >= settings.change.threshold else (trust, None)
 
 
-def _anew(trust: Trust, now: float, cause: str) -> tuple[Trust, LevelChange]:
+def _bad(trust: Trust, now: float) -> Judged:
     """People are asked, and what was known holds no longer."""
-    return demote(trust.tried(Trials()), "approve", now), LevelChange(trust.rule_id, cause)
+    return demote(trust.tried(Trials()), "approve", now), LevelChange(trust.rule_id, BAD)
 
 
 def _watched(trust: Trust, recovered: bool, settings: HealingSettings) -> Trust:
@@ -185,7 +178,7 @@ def tripped(streak: tuple[float, ...], breaker: BreakerSettings) -> bool:
     return len(last) == breaker.failures and max(last) - min(last) <= breaker.window_s
 
 
-def evaluate(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
+def evaluate(trust: Trust, now: float, settings: HealingSettings) -> Judged:
     trust = trust._replace(triggers=_recent(trust.triggers, now, settings.promotion), last_evaluated=now)
     above = one_above(trust.current_level)
     if above is None or needs(trust, now, settings):
@@ -233,22 +226,20 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
     return missing
 
 
-def after_trial(
-    trust: Trust, trials: Trials, treated: bool | None, now: float, settings: HealingSettings
-) -> tuple[Trust, LevelChange | None]:
+def after_trial(trust: Trust, trials: Trials, treated: bool | None, now: float, settings: HealingSettings) -> Judged:
     """`treated`: what a coin has shown of a healed case. Those of a wave count as bad by their verdicts: its moment is
     not all of their time."""
     trust = trust.tried(trials)
     return judged(trust if treated is None else _watched(trust, treated, settings), now, settings)
 
 
-def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
+def judged(trust: Trust, now: float, settings: HealingSettings) -> Judged:
     """A rule that hardly helps, is needless by now, or helps too seldom. What is known of the last two holds no
     longer."""
     if not with_trials(settings):
         return trust, None
     if trust.current_level == "execute" and won(trust.bad) >= settings.change.threshold:
-        return _anew(trust, now, BAD)
+        return _bad(trust, now)
     if trust.trials.needless >= settings.change.threshold:
         cause, trust = NEEDLESS, trust.tried(Trials())
     elif trust.bets.high < NO_EFFECT:

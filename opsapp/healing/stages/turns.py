@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .case import AwaitingCase, CaseRecord, ClosedCase, PlanningCase
+from .case import BeforeAct, CaseRecord, ClosedCase
 from .guards import Lost
 from .moves import Measure, Wait
 from .planning import StepChoice
@@ -23,7 +23,6 @@ OLD_S = 1.0  # a case that waited for longer acts only on a reading from after i
 LOOK = "look"  # what a heal id ends with where nothing is healed, only looked at
 LOOKED_AT = "looked at again before it acts"
 HEALED_ABOVE = "something that it depends on was just healed"
-Waiting = TypeVar("Waiting", PlanningCase, AwaitingCase)
 
 
 class Neighbours(NamedTuple):
@@ -96,7 +95,7 @@ def look_again(
     )
 
 
-def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | None:
+def in_line(case: BeforeAct, host: str, near: Neighbours, now: float) -> Wait | None:
     """What the service does by itself stands in no line."""
     holder = None if host == SERVER else near.holder(host)
     if not (near.others_act or is_taken(case.id, holder, host)):
@@ -105,7 +104,7 @@ def in_line(case: Waiting, host: str, near: Neighbours, now: float) -> Wait | No
 
 
 def before_acting(
-    case: Waiting, choice: StepChoice, host: str, near: Neighbours, world: World
+    case: BeforeAct, choice: StepChoice, host: str, near: Neighbours, world: World
 ) -> Wait | Measure | Lost | None:
     """None: it goes."""
     waits = in_line(case, host, near, world.now)
@@ -134,5 +133,5 @@ def before_acting(
     return None
 
 
-def _wait(case: Waiting, reason: str, due: float, *, since: float) -> Wait:
+def _wait(case: BeforeAct, reason: str, due: float, *, since: float) -> Wait:
     return Wait(replace(case.saying(reason), waits_from=case.waits_from or since), due)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from opsapp.healing.logic.waves import WaveSizes
 
 from .attempt import FAILED
-from .case import AwaitingCase, CaseRecord, PlanningCase
+from .case import BeforeAct, CaseRecord
 from .moves import EndCase, JoinDeed
 from .trust import SAME_OUTAGE_S
 from .world import World
@@ -25,7 +25,6 @@ LOOK_S = 60.0  # how often a case is looked at that waits for the verdict of a w
 GATHER_LOOK_S = 1.0  # how often, while others of its outage are on their way
 GATHER_S = 60.0  # so long a request for approval waits at most for others of its outage that are on their way
 KEPT_WAVES = 20  # that are over, of a deed
-Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
 class DeedMember(NamedTuple):
@@ -147,7 +146,7 @@ def joined(deed: Deed, known: DeedMember | None, case: CaseRecord, draw: float, 
     return DeedChange(deed, () if member == known else (member,))
 
 
-def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) -> JoinDeed | EndCase | None:
+def before_turn(case: BeforeAct, turn: WaveTurn, world: World, *, ready: bool) -> JoinDeed | EndCase | None:
     """None: it goes on."""
     if case.tried or case.manual:
         return None  # a further step: its case has had its turn
@@ -158,7 +157,7 @@ def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) ->
     return JoinDeed(replace(case, waits_from=case.waits_from or world.now), world.now + LOOK_S, ready)
 
 
-def stopped(case: Deciding, turn: WaveTurn) -> EndCase | None:
+def stopped(case: BeforeAct, turn: WaveTurn) -> EndCase | None:
     """Ends the case of a stopped deed before it has done anything."""
     return EndCase(case, "withdrawn", f"{STOPPED}: {turn.stopped}") if turn.stopped and not case.tried else None
 

@@ -90,6 +90,10 @@ class World:
     edited: Collection[str] = ()  # rules whose trust somebody has changed in the store: `trust` has them at `notify`
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
 
+    def enabled(self, rule_id: str) -> RuleRecord | None:
+        rule = self.rules.get(rule_id)
+        return rule if rule is not None and rule.enabled else None
+
     def steps(self, rule_id: str) -> tuple[RuleStep, ...]:
         rule = self.rules.get(rule_id)
         return rule.steps if rule else ()

@@ -12,7 +12,7 @@ from opsapp.healing.engine.chaos.faults import refuse_untagged
 from opsapp.healing.resources import Chaos
 from opsapp.lib.problems import NotFound
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import later
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
@@ -32,7 +32,7 @@ def run(context: Chaos, request: Request) -> Any:
     if name not in chaos.SCENARIOS:
         raise NotFound("There is no such scenario.")
     if body["dry_run"]:
-        return Deferred(lambda: (200, {}, plain(chaos.rehearse(node, name, settings))))
+        return later(lambda: plain(chaos.rehearse(node, name, settings)))
     refuse_untagged(request.root)
     request.audit("healing.chaos.run", name)
-    return Deferred(lambda: (200, {}, plain(chaos.provoke(node, name))))
+    return later(lambda: plain(chaos.provoke(node, name)))

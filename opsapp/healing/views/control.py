@@ -17,7 +17,7 @@ from opsapp.healing.engine.health import health_of
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.resources import CapabilitiesOf, Healing
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import later
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.actions import ACTIONS
@@ -73,7 +73,7 @@ def replay(context: Healing, request: Request) -> Any:
     """What recorded events would have led to under another policy."""
     node, asked = request.node, made(whatif.ReplayAsked, request.valid_body)
     change = replaying.change_of(request.root, asked.rules, asked.dependencies)
-    return Deferred(lambda: (200, {}, replaying.replay(node, asked.days, change)))
+    return later(lambda: replaying.replay(node, asked.days, change))
 
 
 @api.act(Healing, "whatif", body=whatif.PastAsked, returns=whatif.Rehearsed, audit=False)
@@ -82,7 +82,7 @@ def rehearse(context: Healing, request: Request) -> Any:
     node, asked = request.node, made(whatif.PastAsked, request.valid_body)
     span = rehearsals.span_of(asked, node.clock.now())
     policy = rehearsals.policy_of(request.root, asked.rule, span)
-    return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
+    return later(lambda: rehearsals.rehearse(node, policy, span))
 
 
 @api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[ForecastRecord], teams="filtered")

@@ -8,8 +8,7 @@ from pyramid.request import Request
 
 from opsapp.healing import answers
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine import as_of
-from opsapp.healing.engine.dependencies import add_edge, graph_of, mistakes_in, refuse_mistakes, remove_edge
+from opsapp.healing.engine.dependencies import add_edge, graph_at, graph_of, mistakes_in, refuse_mistakes, remove_edge
 from opsapp.healing.logic.graph import MOST_TARGETS
 from opsapp.healing.records import DependenciesUpdated, DependencyGraph, DependencyList, OneDependency
 from opsapp.healing.resources.dependencies import Dependencies
@@ -28,7 +27,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     at = request.valid_query["as_of"]
     if at is not None:
         window = request.node.config[HealingSettings].absorption_window_s
-        return request.node.transact_at(at, as_of.dependencies, at, window)
+        return request.node.transact_at(at, graph_at, at, window)
     return graph_of(request.root)
 
 

@@ -16,7 +16,7 @@ from opsapp.lib.jsonpieces import ListedEntries, ListEntry
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Malformed
 from opsapp.runtime.node import Node
-from opsapp.web.answers import Deferred, Sink
+from opsapp.web.answers import Sink, later
 from opsapp.web.asked import UNREAD
 from opsapp.web.jsontext import loads
 from opsapp.wire.records import plain
@@ -92,7 +92,7 @@ def received(request: Request, inlet: Inlet) -> Any:
     judged, last = body.feed(request.body), body.end()
     node, now = request.node, request.node.clock.now()
     post = SentEvents(inlet.__name__, judged.sent + last.sent, judged.refused + last.refused, now)
-    return Deferred(lambda: (200, {}, plain(engine.take(node, post))))
+    return later(lambda: plain(engine.take(node, post)))
 
 
 class Receiving:
@@ -106,19 +106,13 @@ class Receiving:
     def receive(self, body: Any) -> tuple[int, JsonObject, JsonObject]:
         lane = self._node.lane(LANE, 1)
         while portion := _portion(body):
-            lane.run(self._feed, portion)
-        lane.run(self._end)
+            lane.run(self._take, portion)
+        lane.run(self._take, portion)
         return 200, {}, plain(self._taken)
 
-    def _feed(self, portion: bytes) -> None:
-        """In a thread."""
-        self._take(self._body.feed(portion))
-
-    def _end(self) -> None:
-        self._take(self._body.end())
-
-    def _take(self, judged: Judged) -> None:
-        sent, refused = judged
+    def _take(self, portion: bytes) -> None:
+        """In a thread. Nothing is the end."""
+        sent, refused = self._body.feed(portion) if portion else self._body.end()
         for at in range(0, max(len(sent), bool(refused)), AT_ONCE):
             entries, others = sent[at : at + AT_ONCE], refused if at == 0 else []
             post = SentEvents(self._inlet_id, entries, others, self._node.clock.now())

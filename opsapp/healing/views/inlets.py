@@ -16,7 +16,7 @@ from opsapp.web import api
 from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
-from opsapp.web.listpages import page_of
+from opsapp.web.listpages import counted, page_of
 from opsapp.wire.records import made
 
 from . import eventbodies
@@ -60,8 +60,7 @@ def events(context: Inlet, request: Request) -> Any:
     """What it has sent, the newest word first, and what became of it."""
     query = request.valid_query
     listed = toldevents.listed(request.root, context, query["limit"], query["offset"])
-    request.response.headers["X-Total-Count"] = str(listed.total)
-    return listed.rows
+    return counted(request, listed.rows, listed.total)
 
 
 @api.delete(Inlet, role="admin", returns=answers.Status, undoes=True)

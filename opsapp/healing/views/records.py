@@ -25,8 +25,8 @@ from opsapp.tree.acl import Permission
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.web import api, files
-from opsapp.web.answers import Deferred, Stream
-from opsapp.web.listpages import in_order, page_of
+from opsapp.web.answers import Deferred, Stream, later
+from opsapp.web.listpages import counted, in_order, page_of
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 from opsapp.wire.records import plain
 
@@ -43,8 +43,9 @@ def ledger(context: Ledger, request: Request) -> Any:
         only = only._replace(since=int(request.node.clock.now() - seconds(query["within"])))
     asked = (query["rule_id"], query["target"], query["limit"], query["offset"])
     total, rows = context.page(*asked, only, reach.seen_subjects(request.root, request.sight))
-    request.response.headers["X-Total-Count"] = str(total)
-    return request.shown(_told([*map(context.shown, rows)], seen_by(request.root, request.sight)))
+    return request.shown(
+        counted(request, _told([*map(context.shown, rows)], seen_by(request.root, request.sight)), total)
+    )
 
 
 def _told(rows: list[answers.LedgerEntryShown], is_seen: memberviews.IsSeen | None) -> list[answers.LedgerEntryShown]:
@@ -70,17 +71,14 @@ def verify(context: Ledger, request: Request) -> Deferred:
     for it, from the mark on that stands for those that were folded away. `head` is that of an old morning letter: the
     chain must still go through it."""
     node, head = request.node, request.valid_query["head"]
-    return Deferred(lambda: (200, {}, ledgerchecks.answered(node, head)))
+    return later(lambda: ledgerchecks.answered(node, head))
 
 
 @api.get(Ledger, "last-check", returns=answers.LastCheck)
 def last_check(context: Ledger, request: Request) -> answers.LastCheck:
     """What the node that answers found when it checked that last, which it does each hour. Null as long as it has not
     done so since its start."""
-    last = ledgerchecks.checks_of(request.node).last
-    return (
-        answers.LastCheck(None, None) if last is None else answers.LastCheck(last.at, ledgerchecks.shown(last.verdict))
-    )
+    return ledgerchecks.checks_of(request.node).last or answers.LastCheck(None, None)
 
 
 @api.get(Ledger, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer, errors=(409,))
@@ -172,4 +170,4 @@ def roll_back(context: RollbackOf, request: Request) -> Any:
     node, ledger_id = request.node, context.ledger_id
     rollback.refuse_impossible(request.root, ledger_id)
     request.audit("healing.rollback", str(ledger_id))
-    return Deferred(lambda: (200, {}, rollback.perform(node, ledger_id)))
+    return later(lambda: rollback.perform(node, ledger_id))

@@ -8,10 +8,21 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine import as_of, memberviews, rulereach
+from opsapp.healing.engine import memberviews, reach
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.records import NewRule, RuleDone, RuleRecord, RuleSettings
-from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
+from opsapp.healing.resources.rules import (
+    Rule,
+    Rules,
+    TrustBook,
+    TrustState,
+    drop_rule,
+    put_rule,
+    require_free,
+    rule_then,
+    rules_then,
+    trust_then,
+)
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
@@ -39,7 +50,7 @@ def rules(context: Rules, request: Request) -> Any:
     query = request.valid_query
     at = query["as_of"]
     require_present(request, at)
-    records = _all_rules(context) if at is None else request.node.transact_at(at, as_of.rules)
+    records = _all_rules(context) if at is None else request.node.transact_at(at, rules_then)
     rows = [record for record in _seen(request, records) if has_words(record, query["q"])]
     return request.shown(page_of(request, in_order(rows, query["sort"], {"severity": WORST_FIRST})))
 
@@ -48,7 +59,7 @@ def _seen(request: Request, records: list[RuleRecord]) -> list[RuleRecord]:
     sight = request.sight
     if sight is None:
         return records
-    tags_of = rulereach.reader_of(request.root)
+    tags_of = reach.reader_of(request.root)
     return [memberviews.rule(record) for record in records if not record.unreadable and sight.sees(tags_of(record))]
 
 
@@ -83,7 +94,7 @@ def rule(context: Rule, request: Request) -> Any:
     at = request.valid_query["as_of"]
     require_present(request, at)
     if at is not None:
-        return request.shown(request.node.transact_at(at, as_of.rule, context.__name__))
+        return request.shown(request.node.transact_at(at, rule_then, context.__name__))
     return request.shown(context.record if request.sight is None else memberviews.rule(context.record))
 
 
@@ -118,7 +129,7 @@ def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
     if at is not None:
-        return page_of(request, request.node.transact_at(at, as_of.trust, at, settings))
+        return page_of(request, request.node.transact_at(at, trust_then, at, settings))
     now = request.node.clock.now()
     return page_of(request, [state.shown(now, settings) for state in context.values()])
 

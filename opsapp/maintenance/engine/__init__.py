@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.maintenance.interfaces import IScopeKind
 from opsapp.maintenance.logic import (
     HEALING,
     MAINTENANCE,
@@ -24,6 +23,7 @@ from opsapp.tree.root import Root
 
 from .board import board_of
 from .board import prepare as prepare_board
+from .reach import kinds_of
 from .windows import end_healing, move_healing, open_healing
 
 __all__ = [
@@ -89,6 +89,5 @@ def silent(root: Root, target: str, now: float) -> bool:
     if any(plan.scope is None for plan in plans):
         return True
     names = {target, target.partition("/")[0]}
-    kinds = [kind for _, kind in node.registry.getUtilitiesFor(IScopeKind)]
-    ids = {item_id for name in names for kind in kinds for item_id in kind.named(root, name)}
+    ids = {item_id for name in names for kind in kinds_of(node) for item_id in kind.named(root, name)}
     return any(covers(plan, names | ids) for plan in plans)

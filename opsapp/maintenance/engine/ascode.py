@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.maintenance.interfaces import IScopeKind
 from opsapp.maintenance.records import WindowAsCode, WindowRecord
 from opsapp.maintenance.resources import Window, windows_of
 from opsapp.runtime.ascode import StoredEntry
@@ -19,6 +18,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of
 
 from . import windows
+from .reach import kinds_of
 
 BY = "apply"
 
@@ -52,7 +52,7 @@ class Called:
     def _known(self) -> dict[str, str]:
         if self._first is None:
             self._first = {}
-            for _, kind in self._node.registry.getUtilitiesFor(IScopeKind):
+            for kind in kinds_of(self._node):
                 for item_id, names in kind.names(self._root):
                     self._first[item_id] = next(iter(names), item_id)
                     for name in names:

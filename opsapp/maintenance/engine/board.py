@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple, cast
 
-from opsapp.maintenance.logic import HEALING, Active, WindowPlan, current, steady_until
+from opsapp.maintenance.logic import HEALING, Active, WindowPlan, active, steady_until
 from opsapp.maintenance.resources import KIND, HealingWindow, windows_of, zone_of
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node, node_of
@@ -26,12 +26,13 @@ KEY = "opsapp.maintenance.board"
 
 
 class _Active(NamedTuple):
-    """While the plans are the same."""
+    """While the plans are the same. `covered`: a test for ids."""
 
     of: dict[str, WindowPlan]
     since: float
     until: float
     windows: tuple[Active, ...]
+    covered: Callable[[str], bool]
 
 
 class Board(Projection[WindowPlan]):
@@ -42,8 +43,7 @@ class Board(Projection[WindowPlan]):
         self.node = node
         self.plans: dict[str, WindowPlan] = {}  # replaced whole, never changed
         self._zone = ""
-        self._active = _Active({}, 0.0, 0.0, ())
-        self._covered: tuple[tuple[Active, ...], Callable[[str], bool]] = ((), _nothing)
+        self._active = _Active({}, 0.0, 0.0, (), _nothing)
 
     def concerns(self, event: Event) -> str | None:
         return event.data["id"] if event.kind in (EVENT, FORGOTTEN) else None
@@ -79,30 +79,26 @@ class Board(Projection[WindowPlan]):
         return False
 
     def active(self, now: float) -> tuple[Active, ...]:
+        return self._at(now).windows
+
+    def covered(self, now: float) -> Callable[[str], bool]:
+        """A test for ids. Each check asks."""
+        return self._at(now).covered
+
+    def _at(self, now: float) -> _Active:
         """Worked out anew only when one begins, ends or changes."""
         known, plans = self._active, self.plans
         if known.of is plans and known.since <= now < known.until:
-            return known.windows
-        windows = tuple(Active(plan, span) for plan in plans.values() if (span := current(plan, now)) is not None)
+            return known
+        windows = tuple(active(plans.values(), now))
         until = min((steady_until(plan, now) for plan in plans.values()), default=now + 60.0)
-        self._active = _Active(plans, now, until, windows)
-        return windows
+        known = self._active = _Active(plans, now, until, windows, _covering(windows))
+        return known
 
     def long_over(self, now: float) -> frozenset[str]:
         """Healing windows that ended a day ago: such an end is never moved."""
         plans = self.plans.items()
         return frozenset(key for key, plan in plans if plan.family == HEALING and plan.end < now - LONG_S)
-
-    def covered(self, now: float) -> Callable[[str], bool]:
-        """A test for ids."""
-        active = self.active(now)
-        known = self._covered
-        if known[0] is not active:  # each check asks
-            known = self._covered = (active, _covering(active))
-        return known[1]
-
-    def covers(self, item_id: str, now: float) -> bool:
-        return self.covered(now)(item_id)
 
     def covered_since(self, item_id: str, now: float) -> float | None:
         """When the first of those that cover it now began."""

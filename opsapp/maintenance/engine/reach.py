@@ -83,20 +83,21 @@ def tags_of_event(node: Node, event: Event) -> TagsOfMany:
 
 def _over_everything(node: Node) -> TagsOfMany:
     """And over what will be: it is in no team's hands."""
-    return TagsOfMany((*{frozenset(tags) for kind in _kinds(node) for _, tags in kind.tagged(node)}, UNTAGGED))
+    return TagsOfMany((*{frozenset(tags) for kind in kinds_of(node) for _, tags in kind.tagged(node)}, UNTAGGED))
 
 
 def _caught_up(root: Root) -> list[Any]:
-    kinds = _kinds(node_of(root))
+    kinds = kinds_of(node_of(root))
     for kind in kinds:
         kind.catch_up(root)
     return kinds
 
 
 def _tags_of(node: Node, item_id: str) -> Collection[str]:
-    told = (kind.tags_of(node, item_id) for kind in _kinds(node))
+    told = (kind.tags_of(node, item_id) for kind in kinds_of(node))
     return next((tags for tags in told if tags is not None), UNTAGGED)
 
 
-def _kinds(node: Node) -> list[Any]:
+def kinds_of(node: Node) -> list[Any]:
+    """Of what a window can cover: each an `IScopeKind`."""
     return [kind for _, kind in node.registry.getUtilitiesFor(IScopeKind)]

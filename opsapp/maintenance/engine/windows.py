@@ -24,6 +24,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import changed, settings_of
 
 from .board import EVENT, KEY
+from .reach import kinds_of
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ NAMED_DOWN = 10
 
 def create(root: Root, record: WindowRecord, by: str) -> Window:
     """Invalid: it ends before it begins, or covers nothing that exists."""
-    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
+    _refuse(root, record)
     return _add(root, record, by, "api")
 
 
@@ -53,7 +54,7 @@ def _add(root: Root, record: WindowRecord, by: str, source: str) -> Window:
 
 def change(root: Root, window: Window, record: WindowRecord) -> None:
     """What it covered may be gone by now."""
-    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope, window.record.scope))
+    _refuse(root, record, window.record.scope)
     _put(root, window, record, "api")
 
 
@@ -96,7 +97,7 @@ def _entry(window_id: str, of: WindowRecord, span: logic.Occurrence) -> Calendar
 
 def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
     """Invalid as `create`."""
-    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
+    _refuse(root, record)
     plan = Window(stored(record), "api").plan(zone_of(root))
     spans = logic.occurrences(plan, node_of(root).clock.now(), float("inf"), NEXT_TIMES)
     return tuple(OccurrenceShown(int(span.start), int(span.end)) for span in spans)
@@ -136,6 +137,10 @@ def move_healing(root: Root, by: float) -> None:
             _tell(root, window, "updated")
 
 
+def _refuse(root: Root, record: WindowRecord, before: Iterable[str] = ()) -> None:
+    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope, before))
+
+
 def refuse_wrong(record: WindowRecord, zone: str, unknown: dict[str, str]) -> None:
     """What no single field shows."""
     length = logic.instant(record.end, zone) - logic.instant(record.start, zone)
@@ -152,7 +157,7 @@ def unknown_in(root: Root, scope: Iterable[str], before: Iterable[str] = ()) -> 
 
 
 def _missing(root: Root, scope: Iterable[str]) -> list[str]:
-    kinds = [kind for _, kind in node_of(root).registry.getUtilitiesFor(IScopeKind)]
+    kinds = kinds_of(node_of(root))
     return [item_id for item_id in scope if not any(kind.exists(root, item_id) for kind in kinds)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.lib.addresses import public, public_text, restored
+from opsapp.lib.addresses import public, public_text, restored_fields
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import MonitoringSettings, MonitorSettings, problems
 from opsapp.monitoring.logic.settings import complete as with_defaults
@@ -26,9 +26,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
 
 
 def complete(node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    known = present or {}
-    fields = {name: restored(value, known.get(name), name) for name, value in given.items()}
-    settings = with_defaults(fields, node.config[MonitoringSettings].defaults)
+    settings = with_defaults(restored_fields(given, present), node.config[MonitoringSettings].defaults)
     changes.refuse(problems(settings))
     return settings.stored()
 

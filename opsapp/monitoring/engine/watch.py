@@ -116,7 +116,7 @@ class Watch:
         self.node.series.live.update(entry.subject, live, now)
 
     def in_window(self, entry: Entry, now: float) -> bool:
-        return board_of(self.node).covers(entry.id, now)
+        return board_of(self.node).covered(now)(entry.id)
 
 
 def seen_by(outcome: Outcome) -> Seen:

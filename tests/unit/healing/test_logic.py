@@ -346,10 +346,10 @@ def chained(count, key=b"", after=()):
 
 def test_a_whole_chain_is_valid_and_a_derived_field_is_no_part_of_it():
     entries = chained(3)
-    assert chain.verify(entries) == chain.ChainVerdict(True, 3, None)
+    assert chain.verify(entries) == chain.LedgerVerdict(True, 3, None)
     entries[1]["rollback_status"] = "rolled_back"
     assert chain.verify(entries).valid
-    assert chain.verify([]) == chain.ChainVerdict(True, 0, None)
+    assert chain.verify([]) == chain.LedgerVerdict(True, 0, None)
 
 
 KEY = b"k" * 32
@@ -358,7 +358,7 @@ KEY = b"k" * 32
 def test_a_chain_with_a_key_cannot_be_made_again_without_it():
     mark = chain.signed_mark(KEY, 0, chain.GENESIS)
     entries = chained(3, KEY)
-    assert chain.verify(entries, KEY, mark) == chain.ChainVerdict(True, 3, None)
+    assert chain.verify(entries, KEY, mark) == chain.LedgerVerdict(True, 3, None)
     assert chain.verify(chained(3), KEY, mark).first_bad == 1
     assert chain.verify(chained(1, b"other", after=entries), KEY, mark).first_bad == 4
     entries[1]["rollback_status"] = "rolled_back"
@@ -397,7 +397,7 @@ def test_a_chain_is_checked_from_the_mark_on(unsigned):
     old = chained(unsigned)
     whole = chained(5 - unsigned, KEY, after=old)
     mark = chain.signed_mark(KEY, unsigned, old[-1]["hash"] if old else chain.GENESIS)
-    assert chain.verify(whole[2:], KEY, mark, folded(whole[:2])) == chain.ChainVerdict(True, 3, None)
+    assert chain.verify(whole[2:], KEY, mark, folded(whole[:2])) == chain.LedgerVerdict(True, 3, None)
     assert chain.verify(whole[3:], KEY, mark, folded(whole[:2])).first_bad == 4
     assert chain.verify(whole, KEY, mark, folded(whole[:2])).first_bad == 1
     changed = {**whole[3], "outcome": "failed"}

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from opsapp.healing.config import HealingSettings, HoldoutSettings
 from opsapp.healing.engine.pipeline import world_now
@@ -22,14 +22,12 @@ from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.whatif import ChaosResult, Expectation, ScenarioRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.config import Configuration
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import faults
 from .rehearsal import Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 log = logging.getLogger(__name__)
 

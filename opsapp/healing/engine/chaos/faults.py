@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.inventory import Member, fleet_access
@@ -23,15 +23,12 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.whatif import Expectation
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.heals import HostAnswer
 
 from .rehearsal import seen
-
-if TYPE_CHECKING:
-    from opsapp.runtime.node import Node
 
 TAG, QUEUE = "chaos", "healing-chaos"
 NAMED = "chaos"
@@ -148,7 +145,7 @@ def inject(
 
 def _shell(root: Root, agent_id: str, command: str) -> str:
     wanted = {"command": command}
-    return fleet_access(root).send(root, agent_id, "shell", wanted, timeout=60, expiry=60.0, by="healing")
+    return fleet_access(root).send(root, agent_id, "shell", wanted, timeout=60, expiry=60.0)
 
 
 def _injections(root: Root, names: list[str]) -> list[Injection]:

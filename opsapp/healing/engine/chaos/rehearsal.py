@@ -119,7 +119,7 @@ class SimulatedFleet:
         return Inventory(host.member() for host in self.hosts.values())
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float
     ) -> str:
         command_id = new_id()
         self.commands[command_id] = (agent_id, params["phase"], params.get("action_type", ""))

@@ -29,6 +29,7 @@ SKIPPED_AFTER = 7  # further cases: more than the five outcomes after which a st
 MOST_FAILURES = 10  # in a row: with more the breaker is not waited for
 MOST_HEALS = 20  # an hour: with more the brake's limit is not waited for
 STORM = 12  # hosts that fail at once
+Play = Callable[[Rehearsal], None]
 
 
 class Scenario(NamedTuple):
@@ -38,9 +39,25 @@ class Scenario(NamedTuple):
     description: str
     inject: str
     real: str
-    play: Callable[[Rehearsal], None]
+    play: Play
 
 
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(description: str, inject: str, real: str) -> Callable[[Play], Play]:
+    def named(play: Play) -> Play:
+        SCENARIOS[play.__name__] = Scenario(play.__name__, description, inject, real, play)
+        return play
+
+    return named
+
+
+@scenario(
+    "A crashed container is restarted once, whatever rules see it, verified and written down.",
+    "A container exits.",
+    "container",
+)
 def container_crash_recovery(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.mends("restart_container", WEB, "running")
@@ -56,6 +73,11 @@ def container_crash_recovery(on: Rehearsal) -> None:
     on.expect("the container runs", "running", host.values[WEB])
 
 
+@scenario(
+    "Only the root cause is healed, whatever was heard of first.",
+    "A database and two services above it fail, the dependants first.",
+    "unit",
+)
 def dependency_cascade_suppression(on: Rehearsal) -> None:
     app, cache, database = hosts = [on.host(name) for name in ("chaos-app", "chaos-cache", "chaos-db")]
     on.depend(
@@ -89,6 +111,11 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
     on.expect("their entries name the root cause", [True, True], named)
 
 
+@scenario(
+    "A step that does not resolve it leads to the next, and one that never does is skipped.",
+    "A service fails, again and again, that only the third step brings back.",
+    "cpu",
+)
 def escalation_chain_walk(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.mends("service_dependency_restart", UNIT, "active")
@@ -110,6 +137,11 @@ def _break_unit(on: Rehearsal, host: SimulatedHost) -> None:
     on.finish()
 
 
+@scenario(
+    "A failed external target suppresses its whole site and no other.",
+    "An uplink fails, and with it a host at its site; a host at another site fails too.",
+    "unit",
+)
 def site_connectivity_isolation(on: Rehearsal) -> None:
     isp, till, far = on.host("chaos-isp"), on.host("chaos-till"), on.host("chaos-far")
     on.depend(
@@ -131,6 +163,11 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
     on.expect("nothing is done at the site", [], isp.did + till.did)
 
 
+@scenario(
+    "Failed heals in a row put the rule back to notify; many heals and a storm put the brake on.",
+    "A service fails again and again and no restart helps; another host flaps; then a dozen hosts fail.",
+    "unit",
+)
 def heal_storm_circuit_breaker(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     failures = min(int(on.settings.breaker.failures), MOST_FAILURES)
@@ -188,6 +225,9 @@ def _storm_everywhere(on: Rehearsal) -> None:
     on.expect("and nothing is done", [], [deed for host in hosts for deed in host.did])
 
 
+@scenario(
+    "What nobody has measured is neither verified nor an alert.", "A host falls silent right after the action.", "unit"
+)
 def stale_metrics_guard(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values[UNIT] = "failed"
@@ -202,6 +242,11 @@ def stale_metrics_guard(on: Rehearsal) -> None:
     on.expect("what is stale raises no alert", before, len(on.entries))
 
 
+@scenario(
+    "A host without the tools is left alone, and the tools are named.",
+    "A service fails on a host without a service manager.",
+    "unit",
+)
 def capability_mismatch(on: Rehearsal) -> None:
     host = on.host("chaos-1", usable=frozenset({"sh"}))
     host.values[UNIT] = "failed"
@@ -214,6 +259,11 @@ def capability_mismatch(on: Rehearsal) -> None:
     on.expect("nothing is tried", [], host.did)
 
 
+@scenario(
+    "A window holds healing back, and what still holds afterwards is healed.",
+    "A service fails within a maintenance window.",
+    "unit",
+)
 def maintenance_window_suppression(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.mends("restart_service", UNIT, "active")
@@ -230,6 +280,9 @@ def maintenance_window_suppression(on: Rehearsal) -> None:
     on.expect("after it what still holds is healed", ["verified"], on.outcomes()[len(during) :])
 
 
+@scenario(
+    "An approval that nobody decides expires, and nothing is done.", "A service fails whose rule has to ask.", "unit"
+)
 def approval_timeout(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values[UNIT] = "failed"
@@ -244,6 +297,9 @@ def approval_timeout(on: Rehearsal) -> None:
     on.expect("nothing is done", [], host.did)
 
 
+@scenario(
+    "What does not help is rolled back at once.", "A container misbehaves, and pausing it changes nothing.", "container"
+)
 def rollback_on_failure(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values[WEB] = "wild"
@@ -255,6 +311,7 @@ def rollback_on_failure(on: Rehearsal) -> None:
     on.expect("the host is as it was", {WEB: "wild"}, host.values)
 
 
+@scenario("What does not last is no alert.", "A reading flickers ten times, then stays bad.", "cpu")
 def power_flicker_debounce(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values[POWER] = 1
@@ -273,6 +330,11 @@ def power_flicker_debounce(on: Rehearsal) -> None:
     on.expect("one heal", ["clear_cache"], host.did)
 
 
+@scenario(
+    "What a person has mended meanwhile is not touched.",
+    "A service fails and is mended by hand within the hold.",
+    "unit",
+)
 def manual_fix_race(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.values[UNIT] = "failed"
@@ -287,85 +349,3 @@ def manual_fix_race(on: Rehearsal) -> None:
 def _suggestions(root: Any, rule_id: str) -> list[str]:
     active = healing_of(root).suggestions.active()
     return [suggestion.category for suggestion in active if suggestion.rule_id == rule_id]
-
-
-def _scenario(play: Callable[[Rehearsal], None], description: str, inject: str, real: str) -> tuple[str, Scenario]:
-    return play.__name__, Scenario(play.__name__, description, inject, real, play)
-
-
-SCENARIOS: dict[str, Scenario] = dict(
-    (
-        _scenario(
-            container_crash_recovery,
-            "A crashed container is restarted once, whatever rules see it, verified and written down.",
-            "A container exits.",
-            "container",
-        ),
-        _scenario(
-            dependency_cascade_suppression,
-            "Only the root cause is healed, whatever was heard of first.",
-            "A database and two services above it fail, the dependants first.",
-            "unit",
-        ),
-        _scenario(
-            escalation_chain_walk,
-            "A step that does not resolve it leads to the next, and one that never does is skipped.",
-            "A service fails, again and again, that only the third step brings back.",
-            "cpu",
-        ),
-        _scenario(
-            site_connectivity_isolation,
-            "A failed external target suppresses its whole site and no other.",
-            "An uplink fails, and with it a host at its site; a host at another site fails too.",
-            "unit",
-        ),
-        _scenario(
-            heal_storm_circuit_breaker,
-            "Failed heals in a row put the rule back to notify; many heals and a storm put the brake on.",
-            "A service fails again and again and no restart helps; another host flaps; then a dozen hosts fail.",
-            "unit",
-        ),
-        _scenario(
-            stale_metrics_guard,
-            "What nobody has measured is neither verified nor an alert.",
-            "A host falls silent right after the action.",
-            "unit",
-        ),
-        _scenario(
-            capability_mismatch,
-            "A host without the tools is left alone, and the tools are named.",
-            "A service fails on a host without a service manager.",
-            "unit",
-        ),
-        _scenario(
-            maintenance_window_suppression,
-            "A window holds healing back, and what still holds afterwards is healed.",
-            "A service fails within a maintenance window.",
-            "unit",
-        ),
-        _scenario(
-            approval_timeout,
-            "An approval that nobody decides expires, and nothing is done.",
-            "A service fails whose rule has to ask.",
-            "unit",
-        ),
-        _scenario(
-            rollback_on_failure,
-            "What does not help is rolled back at once.",
-            "A container misbehaves, and pausing it changes nothing.",
-            "container",
-        ),
-        _scenario(
-            power_flicker_debounce,
-            "What does not last is no alert.",
-            "A reading flickers ten times, then stays bad.",
-            "cpu",
-        ),
-        _scenario(
-            manual_fix_race,
-            "What a person has mended meanwhile is not touched.",
-            "A service fails and is mended by hand within the hold.",
-            "unit",
-        ),
-    )
-)
