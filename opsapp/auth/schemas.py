@@ -96,6 +96,7 @@ class Confirmed(Body):
 
 
 class NewUser(Body):
+    sample = {"username": "grace", "role": "operator", "password": "correct horse battery"}
     username = USERNAME
     role = choice(*ROLES, default="viewer")
     password = PASSWORD

@@ -81,6 +81,7 @@ class ComparisonAsked:
 @dataclass(frozen=True)
 class ReplayAsked:
     component: ClassVar[str] = "Replay"
+    sample = {"days": 7, "dependencies": [{"target": "db", "type": "service"}]}
     days: Annotated[float, Between(0, 365)]
     rules: Annotated[tuple[DeclaredRule, ...] | None, Most(1000)] = None
     dependencies: Annotated[tuple[Dependency, ...] | None, Most(MOST_TARGETS)] = None

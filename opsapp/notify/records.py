@@ -89,6 +89,7 @@ class GivenChannel(ChannelAddress, ChannelRecord):
     """What people send of it."""
 
     component: ClassVar[str] = "Channel"
+    sample: ClassVar[dict[str, str]] = {"name": "On call", "url": "ntfy://ntfy.example.org/alerts"}
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ ABOUT = {
     "/healing/inlets": "healing#events-from-alertmanager-grafana-and-others",
     "/healing/ledger": "healing#5-ledger",
     "/healing/letter": "healing#a-morning-letter",
+    "/healing/replay": "healing#replay",
     "/healing/rules": "healing#a-rule",
     "/healing/suggestions": "healing#dependencies-that-opsapp-finds",
     "/healing/trust": "healing#levels",

@@ -20,7 +20,8 @@ class Door(NamedTuple):
 
 
 HEALING = Door("/healing", "heart", tuple(f"/healing/{room}" for room in (
-    "rules", "trust", "ledger", "problems", "suggestions", "forecasts", "dependencies", "inlets", "letter", "chaos",
+    "rules", "trust", "ledger", "problems", "suggestions", "forecasts", "dependencies", "inlets", "letter", "replay",
+    "chaos",
 )))  # fmt: skip
 # (group, its doors), in the order of the menu; at most twelve doors, or people read instead of looking.
 GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (

@@ -19,6 +19,7 @@ from .strict import FieldNode
 RAW = "raw"
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 BODY_CAP = 1024 * 1024
+TWICE = "is given more than once"
 ALWAYS_KNOWN = frozenset({"token"})  # of a query: how a stream's reader says who it is
 
 
@@ -79,15 +80,22 @@ def judge(
 
 
 def parse_query(schema: Query, values: Any, *, strangers: bool = False) -> dict[str, Any]:
-    """An unknown name is a mistake, since a misspelt filter would give the whole list; with `strangers` it is left
-    alone."""
+    """An unknown name is a mistake, since a misspelt filter would give the whole list, and so is a second value where
+    there is place for one; with `strangers` both are left alone."""
     known = {child.name: child for child in schema.children}
     names = dict.fromkeys(values)  # each once: to look one up reads all, and a query may have thousands
     given = {name: _typed(node, values.getall(name)) for name, node in known.items() if name in names}
     given |= {} if strangers else {name: None for name in names if name not in known and name not in ALWAYS_KNOWN}
     sound, wrong = judge(schema, given)
-    refuse(wrong)
+    refuse(wrong if strangers else wrong | {name: TWICE for name in _given_twice(known, values)})
     return sound
+
+
+def _given_twice(known: dict[str, FieldNode], values: Any) -> list[str]:
+    if len(values) == len(set(values)):
+        return []
+    single = [name for name, node in known.items() if not isinstance(node.kind, ListOf)]
+    return [name for name in single if len(values.getall(name)) > 1]
 
 
 def _typed(node: FieldNode, texts: list[str]) -> Any:

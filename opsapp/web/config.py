@@ -1,4 +1,4 @@
-"""The sections `web`, `web.limits` and `log` of the YAML file."""
+"""The sections `server`, `web`, `web.limits` and `log` of the YAML file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,21 @@ def _url_problem(value: str) -> str | None:
     return "must be an http or https address without a query" if parts.query or parts.fragment else None
 
 
+PublicAddress = Annotated[str | None, Length(1, 500), CheckedBy(_url_problem)]
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """`server`: another name of `web.base_url`, which `configfile.validate` fills from it."""
+
+    public_url: PublicAddress = None
+
+
 @dataclass(frozen=True)
 class WebSettings:
     """`web`"""
 
-    base_url: Annotated[str | None, Length(1, 500), CheckedBy(_url_problem)] = None
+    base_url: PublicAddress = None
     trusted_proxies: Annotated[tuple[Network, ...], Most(100)] = ()
     scrape_token: Annotated[str | None, Length(16, 200)] = None
 

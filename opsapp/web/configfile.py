@@ -8,6 +8,7 @@ a reload, all in one transaction.
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from opsapp.wire.kinds import DeclaredField, JsonKind, ListOf, MapOf, Object
 from opsapp.wire.records import made, settings_in
 
 from . import logs
-from .config import LimitSettings, LogSettings, WebSettings
+from .config import LimitSettings, LogSettings, ServerSettings, WebSettings
 
 Sections = dict[str, type]  # by dotted name; the one without a name has the keys outside of all sections
 
@@ -128,9 +129,20 @@ def validate(given: JsonObject, lines: Lines, known: Sections, source: str) -> C
     schema = schema_of(known)
     values = schema.read(given, "", wrong)
     if not wrong:
-        return Configuration(made(kind, _below(values, name)) for name, kind in known.items())
+        config = Configuration(made(kind, _below(values, name)) for name, kind in known.items())
+        config = _with_one_address(config, wrong)
+    if not wrong:
+        return config
     mistakes = [_mistake(path, text, lines, schema) for path, text in wrong.items()]
     raise BadConfig(source, sorted(mistakes, key=lambda mistake: (mistake.line or 0, mistake.path)))
+
+
+def _with_one_address(config: Configuration, wrong: dict[str, str]) -> Configuration:
+    """`server.public_url` is another name of `web.base_url`; code reads that one alone."""
+    web, public = config[WebSettings], config[ServerSettings].public_url
+    if public and web.base_url and public.rstrip("/") != web.base_url.rstrip("/"):
+        wrong["server.public_url"] = "is not what web.base_url says: one of the two is enough"
+    return config.having(replace(web, base_url=public)) if public else config
 
 
 def _below(values: JsonObject, name: str) -> JsonObject:
@@ -206,6 +218,7 @@ def includeme(config: Configurator) -> None:
     config.registry.opsapp_appliers = []
     config.add_directive("add_section", add_section)
     config.add_directive("add_applier", add_applier)
+    config.add_section("server", ServerSettings)
     config.add_section("web", WebSettings)
     config.add_section("web.limits", LimitSettings)
     config.add_section("log", LogSettings)

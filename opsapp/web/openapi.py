@@ -133,7 +133,7 @@ def _operation(endpoint: Endpoint, components: Components) -> dict[str, object]:
 
 def _request_body(endpoint: Endpoint, body: Any, components: Components) -> dict[str, object]:
     if isinstance(body, FileForm):
-        return {"required": True, "content": {FORM: {"schema": components.form(body)}}}
+        return {"required": True, "content": {FORM: {"schema": components.form(body), "example": body.example}}}
     if endpoint.options.get("partial"):
         shape = components.change(body, read_only_names(endpoint.options.get("read_only") or ()))
         return {"required": False, "content": {JSON: {"schema": shape, "example": body_example(body)}}}

@@ -81,6 +81,11 @@ class FileForm:
     needs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     file: str = "file"
+    sample: tuple[tuple[str, str], ...] = ()  # of its fields, for the API document
+
+    @property
+    def example(self) -> dict[str, str]:
+        return {**dict(self.sample), self.file: "what is in the file"}
 
     @property
     def openapi(self) -> dict[str, object]:

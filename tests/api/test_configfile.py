@@ -42,6 +42,27 @@ def test_an_empty_file_means_defaults(tmp_path, sections, service):
     assert [config[kind] for kind in sections.values()] == [service.node.config[kind] for kind in sections.values()]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server: {public_url: 'https://ops.example.org'}\n",
+        "server: {public_url: 'https://ops.example.org'}\nweb: {base_url: 'https://ops.example.org'}\n",
+    ],
+)
+@pytest.mark.shared
+def test_the_public_address_has_two_names(tmp_path, sections, text):
+    config = configfile.read(write(tmp_path, text), sections)
+    assert config[WebSettings].base_url == "https://ops.example.org"
+
+
+@pytest.mark.shared
+def test_two_names_of_the_public_address_may_not_disagree(tmp_path, sections):
+    text = "web: {base_url: 'https://a.example.org'}\nserver:\n  public_url: https://b.example.org\n"
+    assert mistakes(write(tmp_path, text), sections) == {
+        "server.public_url": (3, "is not what web.base_url says: one of the two is enough")
+    }
+
+
 @pytest.mark.shared
 def test_every_mistake_is_told_with_its_line(tmp_path, sections):
     text = "timezone: Mars/Olympus\nweb:\n  base_ulr: http://x\n  trusted_proxies: [10.0.0.0/8, nonsense]\nlgo: {}\n"

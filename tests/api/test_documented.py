@@ -331,10 +331,11 @@ def test_every_operation_tells_its_errors_by_reference(service):
 
 
 def shown_contents(operation):
-    """What is sent, and what is answered when it went well, as JSON."""
+    """What is sent (a form with a file, too), and what is answered when it went well, as JSON."""
     told = [response for status, response in operation["responses"].items() if status.startswith("2")]
     for part in (operation.get("requestBody", {}), *told):
-        yield from (content for kind, content in part.get("content", {}).items() if kind == "application/json")
+        shown = ("application/json", "multipart/form-data")
+        yield from (content for kind, content in part.get("content", {}).items() if kind in shown)
 
 
 def test_every_body_and_every_answer_has_an_example_that_fits(service):
@@ -364,3 +365,21 @@ def test_a_text_for_which_nothing_can_be_made_is_told_of():
     with pytest.raises(LookupError, match="number"):
         answer_example(plate)
     assert answer_example(type("Plate", (plate,), {"sample": {"number": "ABC-1234"}})) == {"number": "ABC-1234"}
+
+
+ABOUT_WHAT_IS_THERE = ("there is no", "no such", "is not the present")
+
+
+def test_the_example_of_a_body_is_refused_only_for_what_is_not_there(service):
+    """Also by what no schema can tell: fields that belong together, a password that everybody has."""
+    refused = {}
+    for name, content in bodies(service).items():
+        method, path = name.split(" ")
+        if method != "POST" or "{" in path or "application/json" not in (content or {}) or path.endswith("/deploy"):
+            continue
+        answer = service.ada.post_json(path, content["application/json"]["example"], expect_errors=True)
+        wrong = answer.json.get("fields", {}) if answer.status_int == 422 else {}
+        for wrong_field, why in wrong.items():
+            if not any(part in why for part in ABOUT_WHAT_IS_THERE):
+                refused[f"{path} {wrong_field}"] = why
+    assert refused == {}

@@ -19,6 +19,23 @@ def test_a_misspelt_filter_does_not_give_the_whole_list(service, path):
     assert (answer["code"], answer["fields"]) == ("invalid", {"statsu": "is not known here"})
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("limit=1&limit=5", "limit"), ("limit=none&q=shop&limit=5", "limit"), ("status=up&status=down", "status")],
+)
+@pytest.mark.shared
+def test_a_second_value_is_not_dropped_silently(service, query, name):
+    answer = service.vera.get(f"{MONITORS}?{query}", status=422).json
+    assert answer["fields"] == {name: "is given more than once"}
+
+
+@pytest.mark.shared
+def test_what_takes_several_values_takes_them(service):
+    agents = [service.ada.post_json("/api/agents", {"label": "web"}, status=201).json["agent_id"] for _ in range(3)]
+    answer = service.vera.get(f"/api/agents?ids={agents[0]}&ids={agents[2]}").json
+    assert {row["id"] for row in answer} == {agents[0], agents[2]}
+
+
 @pytest.mark.shared
 def test_all_that_is_wrong_with_a_query_is_told_at_once(service):
     answer = service.vera.get(MONITORS + "?colour=red&limit=none", status=422).json

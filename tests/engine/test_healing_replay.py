@@ -1,5 +1,7 @@
 """Replay: recorded events under a changed policy; and dependencies found in what was recorded."""
 
+import json
+
 import pytest
 
 from opsapp.healing.engine import discovery
@@ -303,3 +305,30 @@ def test_what_the_host_answered_goes_through_the_stages_too(ward, changes, after
     found = changed(here, rules=[{**rule, **changes}])["differences"]
     told = [(one["then_outcome"], one["would"], one["would_outcome"]) for one in found]
     assert told == ([] if outcome is None else [(verdict, "execute", outcome)])
+
+
+def replayed(here, who, status=200, **values):
+    page = here.service.browser(who).get("/healing/replay")
+    form = next(form for form in page.forms.values() if "act" in form.fields and form["act"].value == "replay")
+    for name, value in values.items():
+        form[name] = value
+    return form.submit(status=status)
+
+
+def test_a_page_replays_another_graph(past):
+    graph = [{"target": "db"}, {"target": "web", "depends_on": ["db"]}]
+    shown = replayed(past, "otto", dependencies=json.dumps(graph)).html
+    assert "3 of 6 recorded events" in shown.select_one("main [role=status]").text
+    rows = [row.text.split() for row in shown.select("#differences tbody tr")]
+    assert {tuple(row[:2]) for row in rows} == {("down", "web")}
+    assert all("suppress" in row for row in rows)
+
+
+def test_a_page_replays_the_same_rules_and_says_what_is_wrong(past):
+    shown = replayed(past, "otto", rules=json.dumps([DOWN])).html
+    assert "makes no difference" in shown.select_one("#differences").text
+    assert "give rules or dependencies" in replayed(past, "otto", 422).text
+
+
+def test_the_page_of_replays_is_for_operators(past):
+    past.service.browser("vera").get("/healing/replay", status=403)

@@ -32,7 +32,7 @@ from . import held_elsewhere
 from .journals import require_reader
 
 PATIENCE_S = 60.0
-UPLOAD = FileForm(needs=("dest",), optional=("sha256",))
+UPLOAD = FileForm(needs=("dest",), optional=("sha256",), sample=(("dest", "/etc/motd"),))
 FORM_ROOM = 64 * 1024  # of a multipart body, beside the file
 
 

@@ -157,12 +157,14 @@ def remove_edge(root: Root, target: str, parent: str) -> None:
 def mistakes_in(root: Root, entries: list[Any]) -> list[GraphMistake]:
     """Wrong types first: an entry with one cannot be part of the graph."""
     errors, sound = [], []
-    for at, entry in enumerate(entries):
+    for at, value in enumerate(entries):
+        # null counts as missing
+        entry = {name: part for name, part in value.items() if part is not None} if isinstance(value, dict) else value
         wrong = _misshapen(entry)
         if wrong:
             errors.append(GraphMistake(_name(entry) or f"[{at}]", wrong))
         else:
-            sound.append(made(Dependency, {name: value for name, value in entry.items() if value is not None}))
+            sound.append(made(Dependency, entry))
     _refuse_too_many(sound)
     return errors + mistakes(sound, known_targets(root) | {name for name in map(_name, entries) if name})
 
@@ -182,9 +184,9 @@ def _misshapen(entry: Any) -> str | None:
         return f"unknown key: {', '.join(sorted(unknown))}"
     if not isinstance(entry.get("type", "service"), str):
         return BAD_TYPE
-    if not isinstance(entry.get("site") or "", str):
+    if not isinstance(entry.get("site", ""), str):
         return "bad type: site must be a string"
-    parents = entry.get("depends_on") or []
+    parents = entry.get("depends_on", [])
     if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
         return "bad type: depends_on must be a list of strings"
     return None

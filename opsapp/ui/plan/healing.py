@@ -122,6 +122,28 @@ HEALING = (
         shape=shapes.chaos,
     ),
     Page(
+        "/healing/replay",
+        "Replay",
+        (),
+        forms=(
+            Act(
+                "replay",
+                "Replay",
+                "POST /api/healing/replay",
+                (
+                    Field("days", "Days of the past", "number", required=True, preset="7"),
+                    Field("rules", "Changed rules (JSON)", "json", hint="A list of whole rules, each with its id"),
+                    Field("dependencies", "Or another graph (JSON)", "json", hint="A list of target, type, depends_on"),
+                ),
+                shows=True,
+                result="replay_result.jinja2",
+            ),
+        ),
+        menu="Replay",
+        lead="What the recorded events would have led to under other rules or dependencies. Nothing is changed."
+        " The editor of a rule tries that one alone.",
+    ),
+    Page(
         "/healing/inlets",
         "Events from elsewhere",
         (
