@@ -21,8 +21,7 @@ class Clock:
         ahead = self._ahead
         return self.wall() if ahead is None else self.monotonic() + ahead
 
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)  # asked five times in a check
 
     def hold(self) -> None:
         """The time goes on evenly from now on, until somebody moves it."""

@@ -44,7 +44,9 @@ class Live:
         anything is newer."""
         changed = {}
         with self._lock:
-            row = self._wide_enough(subject, values)
+            row = self._rows.get(subject)
+            if row is None or not values.keys() <= row[0].keys():
+                row = self._wider(subject, values)
             places = row[0]
             for name, value in values.items():
                 n = places[name]
@@ -57,12 +59,10 @@ class Live:
         for listener in tuple(self._listeners) if changed else ():
             self._tell(listener, subject, changed)
 
-    def _wide_enough(self, subject: str, values: dict[str, Value]) -> list[Any]:
-        """Else a wider row, which nobody sees yet."""
+    def _wider(self, subject: str, values: dict[str, Value]) -> list[Any]:
+        """A row with places for these too, which nobody sees yet."""
         row = self._rows.get(subject, [()])
         new = [name for name in values if name not in row[0]]
-        if not new and subject in self._rows:
-            return row
         return self._made((*row[0], *new), (*row[1:], *(None, -inf) * len(new)))
 
     def _made(self, names: tuple[str, ...], pairs: tuple[Any, ...]) -> list[Any]:

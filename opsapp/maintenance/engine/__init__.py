@@ -21,7 +21,7 @@ from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
-from .board import board_of
+from .board import Board, board_of
 from .board import prepare as prepare_board
 from .reach import kinds_of
 from .windows import end_healing, move_healing, open_healing
@@ -30,6 +30,7 @@ __all__ = [
     "HEALING",
     "MAINTENANCE",
     "Active",
+    "Board",
     "WindowPlan",
     "active",
     "active_windows",

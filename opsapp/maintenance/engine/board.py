@@ -43,7 +43,7 @@ class Board(Projection[WindowPlan]):
         self.node = node
         self.plans: dict[str, WindowPlan] = {}  # replaced whole, never changed
         self._zone = ""
-        self._active = _Active({}, 0.0, 0.0, (), _nothing)
+        self._active = _Active({}, 0.0, 0.0, (), frozenset[str]().__contains__)
 
     def concerns(self, event: Event) -> str | None:
         return event.data["id"] if event.kind in (EVENT, FORGOTTEN) else None
@@ -107,16 +107,12 @@ class Board(Projection[WindowPlan]):
         return min(begun, default=None)
 
 
-def _nothing(_: str) -> bool:
-    return False
-
-
 def _covering(active: tuple[Active, ...]) -> Callable[[str], bool]:
     scopes = [window.plan.scope for window in active if window.plan.family != HEALING]
     if any(scope is None for scope in scopes):
         return lambda _: True
     ids = frozenset().union(*(scope for scope in scopes if scope is not None))
-    return ids.__contains__ if ids else _nothing
+    return ids.__contains__
 
 
 def prepare(node: Node) -> None:

@@ -5,10 +5,11 @@ Every node has one, whatever its roles: push addresses are called on any of them
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from opsapp.lib.problems import NotFound
-from opsapp.maintenance.engine import board_of
+from opsapp.maintenance.engine import Board, board_of
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.shownstates import ShownStates
@@ -33,6 +34,11 @@ class Watch:
         self.verdicts = VerdictQueue(node)
         self.checker: Any = None  # engine.checking.Checker, where this node makes checks
         self._seen_transaction: Any = None
+
+    @cached_property
+    def _board(self) -> Board:
+        """Each check asks it; it is made before anything is checked."""
+        return board_of(self.node)
 
     def entries(self, root: Root) -> dict[str, Entry]:
         """Entries as the transaction behind `root` sees them, or newer; as read last where it has written."""
@@ -67,7 +73,7 @@ class Watch:
         took = self.node.clock.monotonic() - began
         entry.judged_at = began
         entry.measured(outcome)
-        covered = self.in_window(entry, now)
+        covered = self._board.covered(now)(entry.id)
         verdict = judge(before, seen_by(outcome), rules or entry.rules, now, in_window=covered, began=now - took)
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
@@ -91,7 +97,7 @@ class Watch:
         now = self.node.clock.now()
         if days is not None and entry.another_end(days, now) is not None:
             return False
-        if began < entry.judged_at or not entry.settings.enabled or self.in_window(entry, now):
+        if began < entry.judged_at or not entry.settings.enabled or self._board.covered(now)(entry.id):
             return False
         entry.judged_at = began
         entry.measured(outcome)
@@ -100,23 +106,20 @@ class Watch:
 
     def _observe(self, entry: Entry, outcome: Outcome, now: float) -> None:
         value = outcome.response_time_ms if outcome.ok else None
-        status = CODES.get(entry.standing.status, NONE)
+        settings, status = entry.settings, entry.standing.status
         self.node.series.journal.add(
             entry.series,
             int(now * 1000),
             None if value is None else round(value, 1),
-            status,
-            entry.hold_from(now, self.node.config.timezone),
+            CODES.get(status, NONE),
+            entry.hold_from(now, self.node.config.timezone) if settings.type == "push" else entry.hold_s,
         )
-        live: dict[str, Value] = {"status": entry.standing.status, "last_check": int(now)}
+        live: dict[str, Value] = {"status": status, "last_check": int(now)}
         if value is not None:
             live["response_time_ms"] = value
         if outcome.certificate_days is not None:
             live["cert_days"] = outcome.certificate_days
         self.node.series.live.update(entry.subject, live, now)
-
-    def in_window(self, entry: Entry, now: float) -> bool:
-        return board_of(self.node).covered(now)(entry.id)
 
 
 def seen_by(outcome: Outcome) -> Seen:

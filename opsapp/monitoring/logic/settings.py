@@ -149,7 +149,7 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
         """None: it is of a later version."""
         return TYPES.get(self.type)
 
-    @property
+    @cached_property
     def on_host(self) -> bool:
         """Whether a program on a host looks at it."""
         return self.declared is not None and self.declared.on_host

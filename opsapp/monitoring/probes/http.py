@@ -38,16 +38,16 @@ def begin(prober: Any, target: ProbeTarget, done: Callable[[Outcome], None]) -> 
         return False
     scheme, host, port, _ = usual.groups()
     host = host.lower()
-    addresses = prober.known_addresses(host)
-    if addresses is None or target.ip_family != FAMILIES[0]:
+    literal = is_address(host)
+    pinned: list[str] = [] if literal else prober.known_addresses(host)
+    if not (prober.policy.allows(host) if literal else pinned) or target.ip_family != FAMILIES[0]:
         return False
     way = _Way(prober.monotonic(), target)
-    pinned = [] if is_address(host) else addresses
     hop = Hop(target.url, host, int(port) if port else _PORTS[scheme], pinned, target.timeout,
-              way.method, way.headers, target.verify_tls, way.decode, way.body)  # fmt: skip
+              way.method, way.headers, target.verify_tls, way.decode, way.body, literal)  # fmt: skip
 
     def ended(reply: Reply) -> None:
-        if _leads_on(reply, target) or reply.error == pycurl.E_PEER_FAILED_VERIFICATION:
+        if (reply.location and _leads_on(reply, target)) or reply.error == pycurl.E_PEER_FAILED_VERIFICATION:
             gevent.spawn(lambda: done(prober.guarded(target, lambda: _follow(prober, target, way, reply))))
         else:
             done(_outcome(prober, target, reply, way))
@@ -104,7 +104,7 @@ def _follow(prober: Any, target: ProbeTarget, way: _Way, reply: Reply | None = N
     try:
         reply = _travel(prober, target, way, reply)
     except _LeadsNowhere as failed:
-        return Outcome(False, _milliseconds(prober.monotonic() - way.started), str(failed))
+        return Outcome(False, round((prober.monotonic() - way.started) * 1000, 2), str(failed))
     return _outcome(prober, target, reply, way)
 
 
@@ -131,20 +131,15 @@ def _fetch(prober: Any, target: ProbeTarget, way: _Way, url: str, deadline: floa
 
 
 def _outcome(prober: Any, target: ProbeTarget, reply: Reply, way: _Way) -> Outcome:
-    elapsed = _milliseconds(prober.monotonic() - way.started)
+    elapsed = round((prober.monotonic() - way.started) * 1000, 2)
     problem = _problem(reply, target)
+    days = _days_of(prober, target, reply) if reply.certificates or reply.error else None
     if not problem and way.judge is not None:
         problem = way.judge(target.own, reply.body, reply.cut)
     phases = reply.phases
     phases["name"], phases["total"] = way.spent * 1000, elapsed
     return Outcome(
-        not problem,
-        elapsed,
-        problem or f"HTTP {reply.status}",
-        phases,
-        _days_left(reply) if reply.certificates else _days_by_looking(prober, target, reply),
-        reply.protocol,
-        reply.status or None,
+        not problem, elapsed, problem or f"HTTP {reply.status}", phases, days, reply.protocol, reply.status or None
     )
 
 
@@ -212,12 +207,10 @@ def _days_left(reply: Reply) -> float | None:
     return None
 
 
-def _days_by_looking(prober: Any, target: ProbeTarget, reply: Reply) -> float | None:
+def _days_of(prober: Any, target: ProbeTarget, reply: Reply) -> float | None:
     """libcurl shows no certificate that it refused; people then ask when it expired."""
+    if reply.certificates:
+        return _days_left(reply)
     if reply.error != pycurl.E_PEER_FAILED_VERIFICATION:
         return None
     return prober.certificate_days(target)
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 2)

@@ -12,12 +12,13 @@ from opsapp.lib.networks import AddressPolicy
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.probes import http, snmp
 from opsapp.monitoring.probes.gate import HubGate, TlsContexts
-from opsapp.monitoring.probes.names import AddressRefused, Names, is_address
+from opsapp.monitoring.probes.names import AddressRefused, Names
 from opsapp.monitoring.probes.transfers import Transfers
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, days_left, guarded, of_family
 
 OF_THE_SERVICE: dict[str, Callable[[ProbeTarget, HubGate], Outcome]] = {"snmp": snmp.probe}  # which agents cannot look
+_OF_THE_WEB = frozenset(name for name, monitor_type in TYPES.items() if monitor_type.is_web)
 READING_S = 2.0  # for a certificate that was refused
 
 
@@ -59,7 +60,7 @@ class Prober:
 
     def begin(self, target: ProbeTarget, done: Callable[[Outcome], None]) -> bool:
         """A check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
-        return TYPES[target.type].is_web and http.begin(self, target, done)
+        return target.type in _OF_THE_WEB and http.begin(self, target, done)
 
     def guarded(self, target: ProbeTarget, check: Callable[[], Outcome]) -> Outcome:
         """What went wrong with a check, as its outcome."""
@@ -72,12 +73,9 @@ class Prober:
 
         return HubGate(timeout, self.monotonic, resolve, self._tls)
 
-    def known_addresses(self, host: str) -> list[str] | None:
-        """The addresses that may be reached, where known at once; else None."""
-        if is_address(host):
-            return [host] if self.policy.allows(host) else None
-        known = self.names.known(host)
-        return [address for address in known if self.policy.allows(address)] or None
+    def known_addresses(self, name: str) -> list[str]:
+        """The addresses of a name that may be reached, as far as they are known at once."""
+        return [address for address in self.names.known(name) if self.policy.allows(address)]
 
     def allowed_addresses(self, host: str, timeout: float) -> list[str]:
         """The host's addresses that may be reached; AddressRefused when it has none."""

@@ -56,6 +56,7 @@ class Hop:
     verify_tls: bool = True
     decode: bool = False
     body: bytes = b""
+    is_judged: bool = False  # the host is itself an address that may be reached: nothing is left for the last gate
 
 
 @dataclass(slots=True)
@@ -94,8 +95,8 @@ class _Handle:
     """A libcurl handle, which is used again and again; connections are not."""
 
     __slots__ = (
-        "cut", "decode", "done", "easy", "ends", "headers", "method", "most", "pieces", "policy", "refused", "resolves",
-        "sends", "size", "timeout", "verify",
+        "cut", "decode", "done", "easy", "ends", "gated", "headers", "method", "most", "pieces", "policy", "refused",
+        "resolves", "sends", "size", "timeout", "verify",
     )  # fmt: skip
 
     def __init__(self, transfers: Transfers):
@@ -107,6 +108,7 @@ class _Handle:
         # What the easy handle was told last.
         self.timeout, self.method, self.headers, self.verify, self.decode = 0, "GET", NO_HEADERS, True, False
         self.resolves = self.sends = False
+        self.gated = True
         easy = self.easy = pycurl.Curl()
         easy.handle = self
         for option, value in (
@@ -145,8 +147,17 @@ class _Handle:
         if not self.policy.allows(ip):
             self.refused = ip
             return pycurl.SOCKET_BAD
-        sock = socket.socket(address.family, address.socktype | socket.SOCK_NONBLOCK, address.protocol)
+        # Not `socket.socket`, which wraps this one in Python.
+        sock = socket.SocketType(address.family, address.socktype | socket.SOCK_NONBLOCK, address.protocol)
         return _Descriptor(sock.detach())
+
+    def _gate(self, gated: bool) -> None:
+        """A socket of our own costs a tenth of a check: it is made, judged, duplicated and closed."""
+        self.gated = gated
+        if gated:
+            self.easy.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+        else:
+            self.easy.unsetopt(pycurl.OPENSOCKETFUNCTION)
 
     def prepare(self, hop: Hop) -> None:
         if self.size or self.refused:
@@ -158,6 +169,8 @@ class _Handle:
             self.timeout = timeout
             easy.setopt(pycurl.TIMEOUT_MS, timeout)
             easy.setopt(pycurl.CONNECTTIMEOUT_MS, timeout)
+        if hop.is_judged is self.gated:
+            self._gate(not hop.is_judged)
         if hop.headers is not self.headers:
             self.headers = hop.headers
             lines = [f"{name}: {value}" if value else f"{name};" for name, value in hop.headers.items()]
@@ -196,20 +209,24 @@ class _Handle:
         if self.cut and error == pycurl.E_WRITE_ERROR:
             error = 0
         body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-        answer = Reply(error, message, get(pycurl.RESPONSE_CODE), body, self.cut, refused=self.refused)
-        answer.sent = not error or get(pycurl.REQUEST_SIZE) > 0
-        if 300 <= answer.status < 400:
-            answer.location = get(pycurl.REDIRECT_URL) or ""
-        answer.protocol = PROTOCOLS.get(get(pycurl.INFO_HTTP_VERSION))
-        tls = get(pycurl.APPCONNECT_TIME)
-        answer.phases = self._phases(get, tls)
-        if tls:
-            answer.certificates = get(pycurl.INFO_CERTINFO)
-        return answer
+        status, tls = get(pycurl.RESPONSE_CODE), get(pycurl.APPCONNECT_TIME)
+        return Reply(
+            error,
+            message,
+            status,
+            body,
+            self.cut,
+            (get(pycurl.REDIRECT_URL) or "") if 300 <= status < 400 else "",
+            PROTOCOLS.get(get(pycurl.INFO_HTTP_VERSION)),
+            self._phases(get, tls),
+            get(pycurl.INFO_CERTINFO) if tls else [],
+            self.refused,
+            not error or get(pycurl.REQUEST_SIZE) > 0,
+        )
 
     @staticmethod
     def _phases(get: Callable[[int], float], tls: float) -> dict[str, float]:
-        """Milliseconds of each phase by itself, if it was reached."""
+        """Milliseconds of each phase by itself, if it was reached. The total is of all requests of a check."""
         name, connect = get(pycurl.NAMELOOKUP_TIME), get(pycurl.CONNECT_TIME)
         ready, first = get(pycurl.PRETRANSFER_TIME), get(pycurl.STARTTRANSFER_TIME)
         phases = {"name": name * 1000}
@@ -219,7 +236,6 @@ class _Handle:
             phases["tls"] = max(0.0, tls - connect) * 1000
         if first and ready:
             phases["first_byte"] = max(0.0, first - ready) * 1000
-        phases["total"] = get(pycurl.TOTAL_TIME) * 1000
         return phases
 
 
@@ -320,18 +336,15 @@ class Transfers:
         if what == pycurl.POLL_REMOVE:
             if fd in self._watched:
                 self._watched.discard(fd)
-                self._unregister(fd)
+                try:
+                    self._epoll.unregister(fd)
+                except OSError:  # closed before: then it has left the set by itself
+                    return
         elif fd in self._watched:
             self._epoll.modify(fd, _WANTED[what])
         else:
             self._watched.add(fd)
             self._epoll.register(fd, _WANTED[what])
-
-    def _unregister(self, fd: int) -> None:
-        try:
-            self._epoll.unregister(fd)
-        except (FileNotFoundError, OSError):  # closed before: then it has left the set by itself
-            return
 
     def _on_timer(self, milliseconds: int) -> None:
         # libcurl asked too early does not ask again: round up, and start from the true now.
