@@ -13,7 +13,7 @@ from opsapp.web.identity import Identity, presented_token
 
 from .assistants import KIND as ASSISTANT
 from .cookies import SESSION, is_from_elsewhere
-from .resources import find_key, find_session, live_key, live_session, use_ticket, users_of
+from .resources import ApiKey, Session, find_key, find_session, live, live_key, session_of, use_ticket, users_of
 from .resources.teams import sight_for
 
 PEOPLE = ("session", "key", "ticket", ASSISTANT)  # the kinds of callers that are, or act for, a user
@@ -27,7 +27,11 @@ def read_credential(request: Request, root: Root) -> Identity | None:
         return _cookie(request, root, now)
     if not TOKEN.fullmatch(token):
         return None
-    return _session(root, token, now) or _key(root, token, now) or _ticket(request, root, token, now)
+    return (
+        _of_session(root, find_session(root, token, now))
+        or _of_key(find_key(root, token, now))
+        or _ticket(request, root, token, now)
+    )
 
 
 def _cookie(request: Request, root: Root, now: float) -> Identity | None:
@@ -35,24 +39,22 @@ def _cookie(request: Request, root: Root, now: float) -> Identity | None:
     token = request.cookies.get(SESSION, "")
     if request.method in ("GET", "HEAD") and request.path_info.startswith("/api/") and is_from_elsewhere(request):
         return None
-    identity = _session(root, token, now) if TOKEN.fullmatch(token) else None
+    identity = _of_session(root, find_session(root, token, now)) if TOKEN.fullmatch(token) else None
     if identity is not None:
         request.cookie_secret = token
     return identity
 
 
-def _session(root: Root, token: str, now: float) -> Identity | None:
-    session = find_session(root, token, now)
+def _of_session(root: Root, session: Session | None) -> Identity | None:
     if session is None:
         return None
     return Identity("session", session.username, users_of(root)[session.username].role, session.id, session.expires_at)
 
 
-def _key(root: Root, token: str, now: float) -> Identity | None:
-    live = find_key(root, token, now)
-    if live is None:
+def _of_key(key_and_role: tuple[ApiKey, str] | None) -> Identity | None:
+    if key_and_role is None:
         return None
-    key, role = live
+    key, role = key_and_role
     return Identity(ASSISTANT if key.assistant else "key", key.username, role, key.__name__, key.expires_at)
 
 
@@ -68,15 +70,11 @@ def look_up(root: Root, caller: Identity, now: float) -> Identity | None:
     """Who another node vouched for, as the store has it now, with the role of today."""
     if caller.session_id is None:
         return None
-    key = live_key(root, caller.session_id, now)
-    if key is not None:
-        user, role, ends = key[0].username, key[1], key[0].expires_at
-    else:
-        session = live_session(root, caller.name, caller.session_id, now)
-        if session is None:
-            return None
-        user, role, ends = session.username, users_of(root)[session.username].role, session.expires_at
-    return caller._replace(role=role, expires_at=ends) if user == caller.name else None
+    session = live(root, session_of(root, caller.name, caller.session_id), now)
+    today = _of_key(live_key(root, caller.session_id, now)) or _of_session(root, session)
+    if today is None or today.name != caller.name:
+        return None
+    return caller._replace(role=today.role, expires_at=today.expires_at)
 
 
 def sight_of_caller(root: Root, caller: Identity) -> Sight | None:

@@ -112,15 +112,18 @@ def act_of(page: Page, name: str) -> Act | None:
     return next((act for act in part.acts if act.name == name.partition(".")[2]), None) if part else None
 
 
+def parts_of(page: Page) -> dict[str, Part]:
+    return {part.name or str(number): part for number, part in enumerate(page.parts)}
+
+
 def part_of(page: Page, name: str) -> Part | None:
-    parts = {part.name or str(number): part for number, part in enumerate(page.parts)}
-    return parts.get(name.partition(".")[0])
+    return parts_of(page).get(name.partition(".")[0])
 
 
 def acts_of(page: Page, may: Callable[[str], bool]) -> dict[str, Act]:
-    of_parts = [(part.name or str(number), act) for number, part in enumerate(page.parts) for act in part.acts]
-    named = [(f"{part}.{act.name}", act) for part, act in of_parts] + [(act.name, act) for act in forms_of(page)]
-    return {name: act for name, act in named if may(act.api)}
+    acts = {f"{name}.{act.name}": act for name, part in parts_of(page).items() for act in part.acts}
+    acts |= {act.name: act for act in forms_of(page)}
+    return {name: act for name, act in acts.items() if may(act.api)}
 
 
 def needed_for(page: Page) -> str:
@@ -164,8 +167,7 @@ class ManyActs(NamedTuple):
 def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
     """What the reader may do with many rows, by the part's name."""
     mine = {}
-    for number, part in enumerate(page.parts):
-        name = part.name or str(number)
+    for name, part in parts_of(page).items():
         offered = tuple((f"{name}.{act.name}", act) for act in part.acts if act.many and f"{name}.{act.name}" in acts)
         if offered:
             mine[name] = ManyActs(part.key, offered)
@@ -282,7 +284,7 @@ def _shown(
     if isinstance(part.name, AnswerOf):
         value = part.name.read(value)
         part.name.check(value)
-    rows = [value] if part.facts and value is not None else list(value) if isinstance(value, list | tuple) else []
+    rows = list(value) if isinstance(value, list | tuple) else []
     count = response.headers.get("X-Total-Count")
     total = int(count) if count else None
     before = query_with(query, offset=max(0, offset - ROWS)) if offset else None

@@ -17,6 +17,7 @@ from .clocks import Clocks, by_service_clock
 from .plan.shape import Act, Field
 from .reader import dig, known_zone
 from .rowmoves import moved
+from .words import separated
 
 LISTS = ("list", "names", "shown")
 MOST_YAML = 200_000  # it is read where others wait: a second
@@ -225,7 +226,7 @@ def _as_form(field: Field, rows: list[dict[str, str]]) -> dict[str, str]:
 
 
 def _as_inputs(inner: Field, text: str) -> dict[str, str]:
-    return {f"{inner.name}:{word}": "on" for word in words(text)} if inner.kind == "picks" else {inner.name: text}
+    return {f"{inner.name}:{word}": "on" for word in separated(text)} if inner.kind == "picks" else {inner.name: text}
 
 
 def ticked(field: Field, form: Mapping[str, str]) -> bool:
@@ -240,7 +241,7 @@ def picked(field: Field, form: Mapping[str, str]) -> list[str]:
 
 def all_or_some(field: Field, form: Mapping[str, str]) -> list[str]:
     """What was chosen; nothing, which means all, only where that was ticked."""
-    chosen = picked(field, form) if ticked(field, form) else words(form.get(field.name, ""))
+    chosen = picked(field, form) if ticked(field, form) else separated(form.get(field.name, ""))
     if bool(chosen) is (f"{field.name}-whole" in form):
         rather = "not both" if chosen else "one of the two"
         raise WrongText(f"Choose what it covers, or tick “{field.whole}”: {rather}.")
@@ -258,7 +259,7 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
     if field.kind == "yaml":
         return yaml_value(text)
     if field.kind in (*LISTS, "picks"):
-        return words(text)
+        return separated(text)
     if field.kind == "lines":
         return lines(text)
     if field.kind in ("duration", "span"):
@@ -268,17 +269,13 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
     return text.replace("\r\n", "\n") if field.kind in ("area", "script") else text
 
 
-def words(text: str) -> list[str]:
-    return [word for part in text.split(",") if (word := part.strip())]
-
-
 def lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").strip("\n").split("\n")
 
 
 def called(given: str, names: Mapping[str, str]) -> str:
     """Stored ids as a person knows them; what is typed stays as it is."""
-    return ", ".join(names.get(word, word) for word in words(given))
+    return ", ".join(names.get(word, word) for word in separated(given))
 
 
 def number(text: str) -> Any:

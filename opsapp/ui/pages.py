@@ -228,14 +228,6 @@ def plain(value: Any) -> str:
     return str(value)
 
 
-def steps(value: Any) -> str:
-    told = []
-    for step in [value] if isinstance(value, dict) else value:
-        params = f" ({plain(step['params'])})" if step.get("params") else ""
-        told.append((step.get("action") or step["type"]) + params)
-    return "; ".join(told)
-
-
 def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, float], Markup]:
 
     @pass_context
@@ -247,15 +239,12 @@ def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, 
 
 def _make_templates() -> Environment:
     made = environment()
+    made.globals.update(static=files.address, weekdays=WEEKDAYS)
     made.filters.update(
         moment=words.moment,
         machine=words.machine,
-        percent=words.percent,
         uptime=percent_words,
         plain=plain,
-        steps=steps,
-    )
-    made.filters.update(
         span=words.rough_span,
         repeats=words.repeats,
         ago=_for_reader(words.ago),
@@ -267,14 +256,24 @@ def _make_templates() -> Environment:
         spoken=words.spoken,
         lasted=sentences.span,
         sentence=sentences.sentence_of,
+        initials=words.initials,
+        dig=builder.dig,
+        filled=builder.filled,
+        holds=builder.holds,
+        names=builder.names_of,
+        asking=query_with,
+        below=with_query,
+        months=words.months,
+        metric=written,
+        on_pages=words.on_pages,
+        in_words=durations.in_words,
+        offset=words.offset,
+        to_fill_in=formvalues.to_fill_in,
+        begins_with=formvalues.begins_with,
+        called=formvalues.called,
+        for_row=builder.for_row,
+        choices=builder.choices_of,
     )
-    made.globals.update(static=files.address, weekdays=WEEKDAYS)
-    made.filters.update(initials=words.initials, dig=builder.dig)
-    made.filters.update(filled=builder.filled, holds=builder.holds, names=builder.names_of)
-    made.filters.update(asking=query_with, below=with_query, months=words.months)
-    made.filters.update(metric=written, on_pages=words.on_pages, in_words=durations.in_words, offset=words.offset)
-    made.filters.update(to_fill_in=formvalues.to_fill_in, begins_with=formvalues.begins_with, called=formvalues.called)
-    made.filters.update(for_row=builder.for_row, choices=builder.choices_of)
     return made
 
 

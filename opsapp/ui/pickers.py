@@ -14,9 +14,11 @@ from opsapp.web.subrequests import value_of
 
 from .apicalls import ask
 from .builder import dig
-from .formvalues import rows_of, words
+from .choices import PickOption
+from .formvalues import rows_of
 from .plan import Act, Field
 from .reader import Reader
+from .words import separated
 
 MOST = 1000  # of a list that the API gives at once
 FEW = 40  # as many are chosen from a list; of more, the name is typed
@@ -29,11 +31,6 @@ class Pickable(NamedTuple):
     source: str
     name: str
     also: str = ""  # another kind that may be named in its place
-
-
-class PickOption(NamedTuple):
-    id: str
-    name: str
 
 
 KINDS = {
@@ -148,7 +145,7 @@ def resolved(
         pickable = KINDS[field.of]
         if field.by != "id" or not reader.may(f"GET {pickable.source}"):
             continue
-        texts = words(form[name]) if field.kind == "names" else [form[name].strip()]
+        texts = separated(form[name]) if field.kind == "names" else [form[name].strip()]
         ids = {text: _id_of(request, pickable, text) for text in texts if text}
         unknown = [text for text, row_id in ids.items() if row_id is None]
         if unknown:

@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).parent
 KINDS = {"mail": "Mail", "webhook": "Webhook"}
 BADGE = {"up": "#1a7f37", "degraded": "#9a6700", "down": "#cf222e", "maintenance": "#0969da"}
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-FILES = {"face.css": "face.css", "status.css": "status.css", "status.js": "status.js"}
+FILES = ("face.css", "status.css", "status.js")
 
 
 class PagePlace(NamedTuple):
@@ -55,7 +55,7 @@ def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -
     month = shape.month_of(now, zone)
     start, _ = shape.month_edges(month, zone)
     recent = [incident for day in document.history for incident in day.incidents if incident.started >= start]
-    windows = shape.window_lines(document)
+    windows = shape.windows(document)
     return _rendered(
         "status.jinja2",
         about,
@@ -64,7 +64,6 @@ def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -
         title=shape.headline(document),
         document=document,
         verdict=shape.verdict(document),
-        notices=shape.notices(document),
         open=document.active_incidents[: shape.MOST_OPEN],
         more_open=max(0, len(document.active_incidents) - shape.MOST_OPEN),
         windows=windows,
@@ -159,7 +158,7 @@ def _rendered(template: str, about: PublicPage, place: PagePlace = LIVE, **value
 
 
 def file_text(name: str) -> str:
-    return (HERE / "static" / FILES[name]).read_text()
+    return (HERE / "static" / name).read_text()
 
 
 def theme(about: PublicPage) -> str:
@@ -206,7 +205,7 @@ def _make_templates() -> Environment:
         day=lambda seconds, about: dates.day_name(seconds, about.timezone, about.language),
     )
     made.filters["mail_date"] = lambda seconds: formatdate(seconds, usegmt=True)
-    made.globals.update(WORDS=shape.WORDS, STAGE=STAGE_WORDS, KINDS=KINDS)
+    made.globals.update(WORDS=shape.WORDS, NOTICES=shape.NOTICE_LOOKS, STAGE=STAGE_WORDS, KINDS=KINDS)
     return made
 
 

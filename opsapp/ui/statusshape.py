@@ -14,7 +14,7 @@ from markupsafe import Markup
 from opsapp.lib.alike import gathered
 from opsapp.lib.enumerated import listed
 from opsapp.monitoring.engine import is_known, shown_uptime
-from opsapp.monitoring.records import PublicIncident, StatusComponent, StatusDay, StatusDocument
+from opsapp.monitoring.records import PublicIncident, PublicWindow, StatusComponent, StatusDay, StatusDocument
 from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
 from opsapp.statuspages.records import PublicPage
 
@@ -75,23 +75,6 @@ class ComponentGroup(NamedTuple):
     monitors: list[ComponentLine]
 
 
-class WindowLine(NamedTuple):
-    name: str
-    start: int
-    end: int
-    active: bool
-    said: str
-
-
-class NoticeLine(NamedTuple):
-    kind: str
-    word: str
-    title: str
-    text: str
-    started: float
-    ends_at: float | None
-
-
 class PastLine(NamedTuple):
     """One, or several that began together and of which nobody has said anything."""
 
@@ -138,13 +121,6 @@ class DayRow(NamedTuple):
     words: str
     uptime: str
     incidents: int
-
-
-def notices(document: StatusDocument) -> list[NoticeLine]:
-    return [
-        NoticeLine(*NOTICE_LOOKS[row.severity], row.title, row.text, row.started, row.ends_at)
-        for row in document.notices
-    ]
 
 
 def state_of(monitor: StatusComponent) -> str:
@@ -285,16 +261,11 @@ def day_rows(monitor: StatusComponent) -> list[DayRow]:
     return rows
 
 
-def window_lines(document: StatusDocument) -> list[WindowLine]:
+def windows(document: StatusDocument) -> list[tuple[PublicWindow, str]]:
+    """Each with what it covers."""
     every = len(document.monitors)
     return [
-        WindowLine(
-            window.name,
-            window.start,
-            window.end,
-            window.active,
-            "All services" if len(window.monitors) == every > 1 else listed(window.monitors, MOST_NAMES),
-        )
+        (window, "All services" if len(window.monitors) == every > 1 else listed(window.monitors, MOST_NAMES))
         for window in document.maintenance[:MOST_WINDOWS]
         if window.monitors
     ]

@@ -144,6 +144,11 @@ def initials(name: str) -> str:
     return letters.upper()
 
 
+def separated(text: str) -> list[str]:
+    """What is written with commas."""
+    return [word for part in text.split(",") if (word := part.strip())]
+
+
 def on_pages(paths: Sequence[str]) -> str:
     """The status pages on which something is shown."""
     return ", ".join({MAIN: "the page of all", EVERY: "every page"}.get(path, path) for path in paths) or "no page"

@@ -30,7 +30,7 @@ def test_the_root_cause_is_ringed_and_the_rest_says_what_holds_it_down():
     assert (boxes["web"].look, boxes["web"].why) == ("hid", "held down by db")
     assert [edge.bad for edge in shown["picture"].edges] == [True]
     assert shown["sub"] == "db is the root cause; 1 of 2 failures depends on it."
-    assert [row.name for row in shown["rows"]] == ["db", "web"]
+    assert [row.node.target for row in shown["rows"]] == ["db", "web"]
     assert shown["rows"][1].why == "held down by db: it depends on db"
 
 
@@ -49,7 +49,7 @@ def test_a_suggested_edge_says_how_sure_it_is():
             {"id": 2, "category": "other", "message": "no"}]  # fmt: skip
     noted = [partly(SuggestionRecord, row) for row in rows]
     candidates = shaped([], suggestions=noted)["candidates"]
-    assert [(each.message, each.sure) for each in candidates] == [("web may depend on db", "93% sure")]
+    assert [(row.message, sure) for row, sure in candidates] == [("web may depend on db", "93% sure")]
 
 
 def test_nothing_is_said_of_nothing():

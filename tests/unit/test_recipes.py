@@ -46,8 +46,8 @@ RECIPES = {
         ),
     },
     "page": {
-        "opsapp/ui/plan/records.py": (
-            "RECORDS = (\n",
+        "opsapp/ui/plan/healing.py": (
+            "HEALING = (\n",
             '{}    Page("/healing/effect", "Effect",\n'
             '         (Part("Effect", "/api/healing/actions", (Column("Action", "name"),)),), menu="Effect"),\n',
         ),

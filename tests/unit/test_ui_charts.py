@@ -8,20 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from opsapp.ui import charts
-from opsapp.ui.charts import (
-    ActMark,
-    Band,
-    Bar,
-    Curve,
-    Drop,
-    Limit,
-    Looks,
-    Outlook,
-    PhaseTime,
-    Plot,
-    TimeAxis,
-    TrialCount,
-)
+from opsapp.ui.charts import ActMark, Bar, Curve, Drop, Limit, Looks, Outlook, PhaseTime, Plot, TimeAxis, TrialCount
 from opsapp.ui.charts import frame as frame_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -105,11 +92,7 @@ def test_a_line_chart_shows_lines_bands_a_threshold_and_the_newest_figures():
         Looks(
             charts.MILLISECONDS,
             step=1800,
-            bands=[
-                Band(START - 60, START + 3600, "maintenance", "Deploy window, 1 h"),
-                Band(START + 86_000, START + DAY, "down", "Down 6 min"),
-                Band(START - 90, START - 60, "down", "before"),
-            ],
+            held=[(START - 60, START + 3600), (START + 86_000, START + DAY), (START - 90, START - 60)],
             limits=[Limit(1200, "slow above 1,200 ms")],
             states=["up"] * 47 + ["down"],
             zoom=True,
@@ -121,13 +104,10 @@ def test_a_line_chart_shows_lines_bands_a_threshold_and_the_newest_figures():
     assert [len(paths(shown, look)) for look in ("ar", "ln", "ln q")] == [0, 1, 1]
     assert paths(shown, "limit")
     assert ">slow above 1,200 ms</text>" in shown
-    assert ">Deploy window, 1 h</text>" in shown
-    assert ">Down 6 min</text>" in shown
     assert shown.count('<rect class="b-') == 2, "a band outside of the window is not drawn"
     assert 'data-zoom="' + f'{START:.0f} {START + DAY:.0f}"' in shown
     assert label(shown) == (
-        "Response time: half within 200 ms, between 200 ms and 200 ms; 95 % within 400 ms, between 400 ms and 400 ms; "
-        "Deploy window, 1 h; Down 6 min; before"
+        "Response time: half within 200 ms, between 200 ms and 200 ms; 95 % within 400 ms, between 400 ms and 400 ms"
     )
     assert cells(shown)[0] == ["Sat 14:30", "200 ms", "400 ms", "up"]
     assert cells(shown)[-1] == ["Sun 14:00", "200 ms", "400 ms", "down"]
@@ -169,36 +149,26 @@ def test_nothing_measured_is_said():
     drawn(shown)
 
 
-def test_a_base_that_is_not_zero_is_written():
-    looks = Looks(charts.unit_of("°C"), base=20, top=90)
+def test_what_is_above_the_top_stays_at_the_top():
+    looks = Looks(charts.unit_of("°C"), top=90)
     shown = charts.line_chart("Heat", AXIS, HALVES[:2], [Curve("Sensor", [30.0, 200.0])], looks)
-    assert ">from 20 °C</text>" in shown
-    assert "L20.8 0" in paths(shown, "ln")[0], "what is above the top stays at the top"
+    assert "L20.8 0" in paths(shown, "ln")[0]
 
 
 def test_words_from_outside_are_only_words():
-    looks = Looks(bands=[Band(START, START + 60, "down", HOSTILE)], limits=[Limit(1, HOSTILE)], states=[HOSTILE])
+    looks = Looks(limits=[Limit(1, HOSTILE)], marks=[ActMark(START, HOSTILE)], states=[HOSTILE])
     shown = [
         charts.line_chart(HOSTILE, AXIS, [START], [Curve(HOSTILE, [1.0])], looks),
         charts.bars([Bar("up")], HOSTILE),
         charts.strip([Bar("up", HOSTILE, HOSTILE)], HOSTILE, (HOSTILE, HOSTILE)),
         charts.sparkline([1], HOSTILE),
         charts.fan(HOSTILE, AXIS, [START], [1], Outlook([], [], [], [], HOSTILE, HOSTILE), Limit(2, HOSTILE)),
-        charts.survival([Drop(1, 0.5)], 60, HOSTILE, ActMark(2, HOSTILE)),
+        charts.survival([Drop(1, 0.5)], 60, ActMark(2, HOSTILE)),
         charts.lift(TrialCount(HOSTILE, 1, 2), TrialCount(HOSTILE, 0, 0)),
         charts.phases([PhaseTime(HOSTILE, 1)]),
     ]
     assert [each for each in shown if "<script" in each] == []
     assert [each for each in shown if "style=" in each] == []
-
-
-def test_words_of_bands_do_not_stand_over_each_other():
-    bands = [
-        Band(START + number * 600, START + number * 600 + 500, "down", f"Down {number}, 8 min") for number in range(9)
-    ]
-    shown = charts.line_chart("Load", AXIS, [START], [Curve("Load", [1.0])], Looks(bands=bands))
-    assert shown.count('class="b-bad"') == 9
-    assert shown.count('<text class="bad"') == 1
 
 
 def test_two_lines_have_no_area():
@@ -214,7 +184,9 @@ def test_before_and_after_have_the_act_and_when_the_condition_held():
     ]
     axis = TimeAxis(START, START + 720, BERLIN, live=False)
     act = ActMark(START + 360, "restart_service, 14:36:00")
-    shown = charts.before_after(plots, axis, [START, START + 300, START + 600], [act], [(START + 300, START + 360)])
+    shown = charts.before_after(
+        plots, axis, [START, START + 300, START + 600], [act], [(START + 300, START + 360)], Looks()
+    )
     assert [each.count("b-edge-heal") for each in shown] == [1, 1]
     assert [each.count("b-bad") for each in shown] == [1, 1]
     assert ["restart_service" in each for each in shown] == [True, False], "it is named once"
@@ -252,7 +224,7 @@ def test_a_fan_without_a_forecast_or_without_anything():
 
 def test_survival_falls_in_steps_to_the_horizon():
     drops = [Drop(12, 13 / 14), Drop(22, 12 / 14), Drop(38, 11 / 14), Drop(500, 0)]
-    shown = charts.survival(drops, 120, "11 of 14 still broken", ActMark(38, "act at 38 s"))
+    shown = charts.survival(drops, 120, ActMark(38, "act at 38 s"))
     line = paths(shown, "ln")[0]
     assert line.endswith("H1000")
     assert line.count("V") == 3, "what is after the horizon is not drawn"
@@ -260,10 +232,9 @@ def test_survival_falls_in_steps_to_the_horizon():
     assert "act at 38 s" in shown
     assert "data-read" in shown, "the crosshair reads it, by mouse, finger and arrow keys"
     assert '<b data-c="0">38 s</b>' in shown
-    assert "11 of 14 still broken" in shown
     assert "60 s" in shown
     assert "10 min" in charts.survival([], 600)
-    late = charts.survival([], 10, "", ActMark(9, "late"))
+    late = charts.survival([], 10, ActMark(9, "late"))
     assert '<text class="heal" x="90%" y="94" text-anchor="end"> late</text>' in late
 
 
@@ -341,14 +312,13 @@ def test_values_are_written_with_their_unit(unit, value, words):
 
 def test_ticks_are_round():
     def of(top, **more):
-        return frame_of.ticks(frame_of.Scale(0, top, 200), **more)
+        return frame_of.ticks(frame_of.Scale(top, 200), **more)
 
     assert of(1320) == [500, 1000]
     assert of(100) == [50, 100]
     assert of(0.1) == pytest.approx([0.05, 0.1])
     assert of(9 * 1024**3, binary=True) == [4 * 1024**3, 8 * 1024**3]
-    assert frame_of.ticks(frame_of.Scale(20, 90, 200)) == [25, 50, 75]
-    assert frame_of.scale_of([], 100, 0, None) == (0, 1, 100), "a chart of nothing has a scale too"
+    assert frame_of.scale_of([], 100, None) == (1, 100), "a chart of nothing has a scale too"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_part_asks_for_what_an_earlier_one_named():
         "/m/{id}",
         "M",
         (
-            Part("State", "/api/m/{id}", columns, facts=True, name="monitor"),
+            Part("State", "/api/m/{id}", columns, name="monitor"),
             Part("Load", "/api/a/{monitor.agent_id}/metrics?x=1", columns, hidden=True, name="load",
                  asks=lambda reader, said: {"range": reader.query["range"], "of": said["monitor"]["agent_id"]}),
             Part("Other", "/api/b/{monitor.none}", columns, name="other"),

@@ -9,7 +9,7 @@ from .accounts import add_user, disable_user, list_users, make_first_admin, remo
 from .directory import sign_in
 from .directorycheck import directory_trouble
 from .invitations import accept_invitation, read_invitation
-from .limits import count_attempt, in_turn
+from .limits import count_attempt, counter_of_address, in_turn
 from .passwords import hash_password, hashing_of, verify_password
 from .providerlook import provider_trouble
 from .provisionedaccounts import (
@@ -33,6 +33,7 @@ __all__ = [
     "change_provisioned",
     "count_attempt",
     "count_attempts",
+    "counter_of_address",
     "directory_trouble",
     "disable_user",
     "end_group",

@@ -41,7 +41,12 @@ def change(root: Root, username: str, wanted: resources.AccountChange, actor: Ac
 def remove(root: Root, username: str, actor: Actor) -> None:
     user = user_of(root, username)
     before = resources.describe(user)
+    drop(root, user)
+    note(root, actor, "user.delete", username, before=before)
+
+
+def drop(root: Root, user: resources.User) -> None:
+    """The user goes, and gives back what they looked after."""
     resources.delete(root, user)
     for _, give_back in node_of(root).registry.getUtilitiesFor(IUserDeleted):
-        give_back(root, username, now_of(root))
-    note(root, actor, "user.delete", username, before=before)
+        give_back(root, user.__name__, now_of(root))

@@ -17,25 +17,33 @@ from opsapp.tree.root import Root
 from .browsers import Held, known_browser
 
 TICKETS_S = 60.0
-Counters = list[tuple[str, AttemptLimit]]
+Counter = tuple[str, AttemptLimit]
+Counters = list[Counter]
 
 
 def login_counters(node: Node, ip: str, username: str, held: Held = ()) -> Counters:
     """Attempts count by address, and by username so that many addresses do not help. A known browser has one of its
     own: what others try does not count there."""
-    settings = node.config[LoginSettings]
-    by_ip = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
-    by_name = AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s)
     browser_id = known_browser(node, held, username)
     if browser_id is not None:
-        return [("browser:" + browser_id, by_name)]
-    counters = [("ip:" + counted_address(ip), by_ip)]
-    return counters if username_problem(username) else [*counters, ("user:" + username, by_name)]
+        return [_of_user(node, "browser", browser_id)]
+    by_ip = counter_of_address(node, "ip", ip)
+    return [by_ip] if username_problem(username) else [by_ip, _of_user(node, "user", username)]
 
 
 def proof_counters(node: Node, username: str) -> Counters:
+    return [_of_user(node, "proof", username)]
+
+
+def _of_user(node: Node, kind: str, name: str) -> Counter:
     settings = node.config[LoginSettings]
-    return [("proof:" + username, AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s))]
+    return f"{kind}:{name}", AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s)
+
+
+def counter_of_address(node: Node, kind: str, ip: str) -> Counter:
+    settings = node.config[LoginSettings]
+    limit = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
+    return f"{kind}:{counted_address(ip)}", limit
 
 
 def count_ticket(node: Node, root: Root, username: str) -> None:

@@ -7,18 +7,17 @@ from collections.abc import Iterator
 
 from opsapp.audit.engine import Actor
 from opsapp.auth import resources
-from opsapp.auth.interfaces import IUserDeleted
 from opsapp.auth.records import InvitationRecord, UserAsCode
 from opsapp.auth.resources.invitations import invitations_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.runtime.ascode import Awaited, MadeEntry, StoredEntry
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
 
 from . import invitations
-from .signin import now_of
+from .accountchanges import drop
 
 INVITED = "invitation:"
 
@@ -69,6 +68,4 @@ def delete(_node: Node, root: Root, entry_id: str, actor: Actor) -> None:
         return
     if entry_id == actor.username:
         raise Conflict("Nobody deletes themselves by leaving their name out of a document.", code="own_user")
-    resources.delete(root, resources.users_of(root)[entry_id])
-    for _, give_back in node_of(root).registry.getUtilitiesFor(IUserDeleted):
-        give_back(root, entry_id, now_of(root))
+    drop(root, resources.users_of(root)[entry_id])

@@ -1,6 +1,6 @@
 """What is stored of users. Passwords, tokens and codes are here only as hashes, or sealed."""
 
-from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
+from .attempts import count, forget_attempts, purge_attempts, seconds_locked
 from .invitations import Invitations, is_invited
 from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, live_key, make_key
 from .places import all_keys_of, provisioned_groups_of, provisioned_users_of, users_of
@@ -20,7 +20,7 @@ from .sessions import (
     end_session,
     end_sessions,
     find_session,
-    live_session,
+    live,
     open_session,
     purge_sessions,
     session_of,
@@ -50,7 +50,6 @@ __all__ = [
     "AccountChange",
     "AdminGuard",
     "ApiKey",
-    "Attempts",
     "Invitations",
     "Keys",
     "ProvisionedGroup",
@@ -88,8 +87,8 @@ __all__ = [
     "forget_attempts",
     "is_enabled",
     "is_invited",
+    "live",
     "live_key",
-    "live_session",
     "make_key",
     "make_partial",
     "make_scim_token",

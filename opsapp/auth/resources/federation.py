@@ -9,9 +9,8 @@ from BTrees.OOBTree import OOBTree
 from opsapp.lib.ids import digest
 from opsapp.tree.root import Root
 
+from .expiry import purge_page
 from .places import subjects_of, used_states_of, users_of
-
-PAGE = 500
 
 
 def set_up(root: Root) -> None:
@@ -26,8 +25,7 @@ def subject_of(issuer: str, subject: str) -> str:
 
 def find_subject(root: Root, subject: str) -> Any:
     """A name that was given to somebody else since is not theirs."""
-    username = subjects_of(root).get(subject)
-    user = None if username is None else users_of(root).get(username)
+    user = _bound_to(root, subject)
     return user if user is not None and user.subject == subject else None
 
 
@@ -38,9 +36,13 @@ def bind_subject(root: Root, user: Any, subject: str) -> None:
 
 def find_claimed(root: Root, claim: str) -> Any:
     """Who has signed in with this claim last."""
-    username = subjects_of(root).get(claim)
-    user = None if username is None else users_of(root).get(username)
+    user = _bound_to(root, claim)
     return user if user is not None and user.claimed == claim else None
+
+
+def _bound_to(root: Root, key: str) -> Any:
+    username = subjects_of(root).get(key)
+    return None if username is None else users_of(root).get(username)
 
 
 def bind_claim(root: Root, user: Any, claim: str | None) -> None:
@@ -60,8 +62,4 @@ def use_state(root: Root, state: str, forget_at: float) -> bool:
 
 
 def purge_states(root: Root, now: float, after: str = "") -> str | None:
-    page: list[tuple[str, float]] = list(used_states_of(root).items(after, excludemin=True))[:PAGE]
-    for name, forget_at in page:
-        if forget_at <= now:
-            del used_states_of(root)[name]
-    return page[-1][0] if len(page) == PAGE else None
+    return purge_page(used_states_of(root), after, lambda forget_at: forget_at <= now)

@@ -8,10 +8,10 @@ from opsapp.runtime import leases
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+from .expiry import purge_page
 from .places import invitations_of, users_of
 
 LEASE = "housekeeping"
-PAGE = 500
 BY_SHELL = ""
 
 
@@ -46,8 +46,8 @@ def invite(root: Root, invitation: Invitation) -> str:
 
 
 def open_invitations(root: Root, now: float) -> list[Invitation]:
-    rows = (invitation for invitation in invitations_of(root).values())
-    return sorted((row for row in rows if row.expires_at > now), key=lambda row: row.created_at)
+    rows = (invitation for invitation in invitations_of(root).values() if invitation.expires_at > now)
+    return sorted(rows, key=lambda row: row.created_at)
 
 
 def is_invited(root: Root, username: str, now: float) -> bool:
@@ -70,11 +70,7 @@ def _name_of(token: str) -> str:
 
 
 def purge_invitations(root: Root, now: float, after: str = "") -> str | None:
-    page = list(invitations_of(root).tree.items(after, excludemin=True))[:PAGE]
-    for name, invitation in page:
-        if invitation.expires_at <= now:
-            del invitations_of(root)[name]
-    return page[-1][0] if len(page) == PAGE else None
+    return purge_page(invitations_of(root).tree, after, lambda invitation: invitation.expires_at <= now)
 
 
 def move(root: Root, by: float) -> None:

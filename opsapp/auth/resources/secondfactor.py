@@ -10,12 +10,12 @@ from persistent import Persistent
 from opsapp.lib.ids import digest, new_token
 from opsapp.tree.root import Root
 
+from .expiry import purge_page
 from .places import partials_of, users_of
 
 PURPOSE = "totp"
 PARTIAL_S = 300
 WRONG_CODES = 5
-PAGE = 500
 
 
 class Totp(Persistent):
@@ -81,11 +81,7 @@ def use_recovery_code(totp: Totp, code: str) -> bool:
 
 
 def purge_partials(root: Root, now: float, after: str = "") -> str | None:
-    page = list(partials_of(root).items(after, excludemin=True))[:PAGE]
-    for name, partial in page:
-        if partial.expires_at <= now:
-            del partials_of(root)[name]
-    return page[-1][0] if len(page) == PAGE else None
+    return purge_page(partials_of(root), after, lambda partial: partial.expires_at <= now)
 
 
 def reseal(root: Root, anew: Any) -> None:

@@ -49,24 +49,21 @@ def open_session(root: Root, username: str, now: float, ip: str, agent: str, lif
 
 
 def find_session(root: Root, token: str, now: float) -> Session | None:
-    session = all_sessions_of(root).get(digest(token))
+    return live(root, all_sessions_of(root).get(digest(token)), now)
+
+
+def live(root: Root, session: Session | None, now: float) -> Session | None:
+    """The session, if it has not ended and its user may sign in."""
     if session is None or session.expires_at <= now:
         return None
     user = users_of(root).get(session.username)
     return None if user is None or user.disabled else session
 
 
-def live_session(root: Root, username: str, session_id: str, now: float) -> Session | None:
-    user = users_of(root).get(username)
-    token_digest = None if user is None or user.disabled else user.sessions.get(session_id)
-    session = None if token_digest is None else all_sessions_of(root).get(token_digest)
-    return None if session is None or session.expires_at <= now else session
-
-
 def session_of(root: Root, username: str, session_id: str) -> Session | None:
     user = users_of(root).get(username)
     token_digest = None if user is None else user.sessions.get(session_id)
-    return None if token_digest is None else all_sessions_of(root)[token_digest]
+    return None if token_digest is None else all_sessions_of(root).get(token_digest)
 
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:

@@ -4,7 +4,6 @@ within 30 seconds, opens one stream and its reconnects, and ends with the sessio
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
@@ -12,12 +11,13 @@ from persistent import Persistent
 from opsapp.lib.ids import digest, new_token
 from opsapp.tree.root import Root
 
+from .expiry import purge_page
 from .keys import live_key
 from .places import all_sessions_of, tickets_of, users_of
+from .sessions import live
 
 LIFE_S = 30
 LONGEST_S = 86_400
-PAGE = 500
 Parent = tuple[str, str, str, int | None]
 STREAM = re.compile(r"/api/(?:.*/)?stream(?:/.*)?")
 
@@ -60,20 +60,17 @@ def use_ticket(root: Root, token: str, place: str, now: float) -> Parent | None:
 
 def _parent(root: Root, ticket: Ticket, now: float) -> Parent | None:
     if ticket.kind == "key":
-        live = live_key(root, ticket.parent, now)
-        return None if live is None else (live[0].username, live[1], ticket.parent, live[0].expires_at)
-    session = all_sessions_of(root).get(ticket.parent)
-    if session is None or session.expires_at <= now:
+        key, role = live_key(root, ticket.parent, now) or (None, "")
+        return None if key is None else (key.username, role, ticket.parent, key.expires_at)
+    session = live(root, all_sessions_of(root).get(ticket.parent), now)
+    if session is None:
         return None
-    user = users_of(root).get(session.username)
-    return None if user is None or user.disabled else (session.username, user.role, session.id, session.expires_at)
+    return session.username, users_of(root)[session.username].role, session.id, session.expires_at
 
 
 def purge_tickets(root: Root, now: float, after: str = "") -> str | None:
-    """A page at a time; where to go on, or None at the end."""
-    page: list[tuple[str, Any]] = list(tickets_of(root).items(after, excludemin=True))[:PAGE]
-    for name, ticket in page:
-        unused = ticket.place is None and now > ticket.made_at + LIFE_S
-        if unused or now > ticket.made_at + LONGEST_S or _parent(root, ticket, now) is None:
-            del tickets_of(root)[name]
-    return page[-1][0] if len(page) == PAGE else None
+    def is_over(ticket: Ticket) -> bool:
+        life = LIFE_S if ticket.place is None else LONGEST_S
+        return now > ticket.made_at + life or _parent(root, ticket, now) is None
+
+    return purge_page(tickets_of(root), after, is_over)

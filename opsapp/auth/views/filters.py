@@ -7,7 +7,6 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.auth import schemas
-from opsapp.auth.engine import accounts
 from opsapp.auth.records import FilterRecord
 from opsapp.auth.resources import SavedFilter
 from opsapp.lib.ids import new_id
@@ -18,7 +17,7 @@ from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.records import made
 
-from .me import Me
+from .me import Me, own_user
 
 MOST = 50
 
@@ -42,7 +41,7 @@ add_facet(Me, "filters", MyFilters)
 @api.get(MyFilters, query=Paging, returns=[FilterRecord], teams="own")
 def saved_filters(context: MyFilters, request: Request) -> list[FilterRecord]:
     """The caller's saved filters, in the order in which they were saved."""
-    user = accounts.user_of(request.root, request.caller.name)
+    user = own_user(request)
     return page_of(request, [made(FilterRecord, saved._asdict()) for saved in user.saved_filters])
 
 
@@ -57,7 +56,7 @@ def saved_filters(context: MyFilters, request: Request) -> list[FilterRecord]:
 )
 def save_filter(context: MyFilters, request: Request) -> FilterRecord:
     """Keeps a list as it is asked for now. One of the same name for the same page takes its place."""
-    user = accounts.user_of(request.root, request.caller.name)
+    user = own_user(request)
     saved = SavedFilter(new_id(), **request.valid_body)
     others = tuple(other for other in user.saved_filters if (other.name, other.path) != (saved.name, saved.path))
     if len(others) >= MOST:
@@ -70,7 +69,7 @@ def save_filter(context: MyFilters, request: Request) -> FilterRecord:
 @api.delete(MyFilter, role="viewer", own_session=True, returns=schemas.StatusOk, audit="filter.delete", teams="own")
 def delete_filter(context: MyFilter, request: Request) -> schemas.StatusOk:
     """Forgets one."""
-    user = accounts.user_of(request.root, request.caller.name)
+    user = own_user(request)
     kept = tuple(saved for saved in user.saved_filters if saved.id != context.__name__)
     if len(kept) == len(user.saved_filters):
         raise NotFound("There is no such filter.")

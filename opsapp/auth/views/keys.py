@@ -6,7 +6,6 @@ from pyramid.request import Request
 
 from opsapp.auth import records, schemas
 from opsapp.auth.assistants import ROLE as ASSISTANT_ROLE
-from opsapp.auth.engine import accounts
 from opsapp.auth.engine.limits import count_ticket
 from opsapp.auth.records import KeyShown
 from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
@@ -18,6 +17,8 @@ from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
+
+from .me import own_user
 
 
 def wrong_key(request: Request, sound: JsonObject) -> dict[str, str]:
@@ -32,7 +33,7 @@ def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
         return {}
     if end <= now:
         return {"expires_at": "must be in the future"}
-    latest = end_of(accounts.user_of(request.root, request.caller.name), end, now)
+    latest = end_of(own_user(request), end, now)
     return {} if latest == end else {"expires_at": "must be within 30 days for a user of the identity provider"}
 
 
@@ -55,7 +56,7 @@ def keys(context: Keys, request: Request) -> list[KeyShown]:
 def create_key(context: Keys, request: Request) -> JsonObject:
     """A new API key; the key itself is shown this once."""
     body, now = request.valid_body, request.node.clock.now()
-    body["expires_at"] = end_of(accounts.user_of(request.root, request.caller.name), body["expires_at"], int(now))
+    body["expires_at"] = end_of(own_user(request), body["expires_at"], int(now))
     if body["role"] not in roles_up_to(request.caller.role):
         raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
     about = body["name"], body["role"], body["expires_at"]

@@ -50,6 +50,10 @@ add_facet(Me, "sessions", MySessions)
 add_facet(Me, "totp", MyTotp)
 
 
+def own_user(request: Request) -> resources.User:
+    return accounts.user_of(request.root, request.caller.name)
+
+
 @api.get(Me, returns=records.Me, teams="own")
 def me(context: Me, request: Request) -> records.Me:
     """Who asks."""
@@ -60,7 +64,7 @@ def me(context: Me, request: Request) -> records.Me:
 def own_settings(context: MySettings, request: Request) -> OwnSettings:
     """How pages are for the caller (`timezone` null: the service's), and how the account stands: `own_password` is
     false while somebody else may know the password, because he or the service chose it."""
-    return _settings_of(request, accounts.user_of(request.root, request.caller.name))
+    return _settings_of(request, own_user(request))
 
 
 @api.update(
@@ -75,7 +79,7 @@ def own_settings(context: MySettings, request: Request) -> OwnSettings:
 )
 def change_settings(context: MySettings, request: Request) -> OwnSettings:
     """Changes what is given, and leaves the rest."""
-    user = accounts.user_of(request.root, request.caller.name)
+    user = own_user(request)
     before = resources.wishes_of(user)
     user.wishes = before._replace(**request.valid_body)
     request.audit("settings.own", request.caller.name, before=before._asdict(), after=user.wishes._asdict())
@@ -130,7 +134,7 @@ def confirm(context: Me, request: Request) -> Deferred:
 @api.get(MySessions, query=Paging, returns=[SessionShown], teams="own")
 def sessions(context: MySessions, request: Request) -> list[SessionShown]:
     """The caller's live sessions."""
-    user = accounts.user_of(request.root, request.caller.name)
+    user = own_user(request)
     live = resources.sessions_of(request.root, user, request.node.clock.now())
     return page_of(request, [session.shown(request.caller.session_id) for session in live])
 

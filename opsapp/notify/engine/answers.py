@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.auth.config import LoginSettings
-from opsapp.auth.engine import AttemptLimit, count_attempt
+from opsapp.auth.engine import count_attempt, counter_of_address
 from opsapp.auth.resources import find_enabled
-from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Gone, NotFound
 from opsapp.notify.interfaces import Answerer, IAnswer, IPageAddresses, LinkedAct, LinkTerms
 from opsapp.notify.logic.answerlinks import LIFE_S, AnswerLink, bound_to, read
@@ -89,6 +87,4 @@ def held_link(root: Root, token: str) -> HeldLink:
 
 def count_wrong_link(node: Node, ip: str) -> None:
     """TooMany where too many came from this address; those that are links are always answered."""
-    settings = node.config[LoginSettings]
-    limit = AttemptLimit(settings.attempts_per_ip, settings.window_s, settings.lock_s)
-    count_attempt(node, [("answer:" + counted_address(ip), limit)])
+    count_attempt(node, [counter_of_address(node, "answer", ip)])

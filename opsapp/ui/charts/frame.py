@@ -45,15 +45,6 @@ class TimeAxis(NamedTuple):
         return self.end - self.start
 
 
-class Band(NamedTuple):
-    """A time that is shown as a band. Kinds: down, maintenance, held (a condition that held)."""
-
-    start: float
-    end: float
-    kind: str
-    words: str = ""
-
-
 class Limit(NamedTuple):
     value: float
     words: str
@@ -68,16 +59,14 @@ class ActMark(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Values to heights. `height` is that of the plot without its axes, in pixels."""
+    """Values from zero up to heights. `height` is that of the plot without its axes, in pixels."""
 
-    base: float
     top: float
     height: int
 
     def inner(self, value: float) -> float:
         """In the inner SVG, of which 0 is the top and 100 the base."""
-        share = (value - self.base) / (self.top - self.base)
-        return round(100 - 100 * min(1.0, max(0.0, share)), 1)
+        return round(100 - 100 * min(1.0, max(0.0, value / self.top)), 1)
 
     def y(self, value: float) -> float:
         return round(TOP + self.height * self.inner(value) / 100, 1)
@@ -108,18 +97,18 @@ def _bytes(value: float) -> str:
 
 
 MILLISECONDS, PERCENT, BYTES, PLAIN = Unit(_milliseconds), unit_of("%"), Unit(_bytes, binary=True), unit_of("")
+RATE = Unit(lambda value: f"{_bytes(value)}/s", binary=True)
 
 
-def scale_of(values: Iterable[float], height: int, base: float, top: float | None) -> Scale:
-    """From `base` to `top`, or to a little above the highest value."""
-    highest = max(values, default=base)
-    reach = top if top is not None else base + (highest - base) * 1.1
-    return Scale(base, reach if reach > base else base + 1, height)
+def scale_of(values: Iterable[float], height: int, top: float | None) -> Scale:
+    """Up to `top`, or to a little above the highest value."""
+    reach = max(values, default=0) * 1.1 if top is None else top
+    return Scale(reach if reach > 0 else 1, height)
 
 
 def ticks(scale: Scale, *, binary: bool = False, most: int = 3) -> list[float]:
-    """Round values above the base, few."""
-    least = (scale.top - scale.base) / most
+    """Round values, few."""
+    least = scale.top / most
     if binary:
         step = 1.0
         while step < least:
@@ -127,8 +116,7 @@ def ticks(scale: Scale, *, binary: bool = False, most: int = 3) -> list[float]:
     else:
         power = 10.0 ** floor(log10(least))
         step = next(power * multiple for multiple in (1, 2, 2.5, 5, 10) if power * multiple >= least * 0.999)
-    first = floor(scale.base / step) + 1
-    return [number * step for number in range(first, floor(scale.top / step + 1e-9) + 1)]
+    return [number * step for number in range(1, floor(scale.top / step + 1e-9) + 1)]
 
 
 def clock_words(at: float, axis: TimeAxis, step: float = 0) -> str:
@@ -215,34 +203,19 @@ def value_axis(scale: Scale, unit: Unit, taken: Sequence[float] = (), most: int 
         parts.append(markup('<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>', y))
         if all(abs(scale.y(other) - y) > 13 for other in taken):
             parts.append(text(0, y - 4, unit.words(value)))
-    if scale.base:
-        parts.append(text(0, base - 4, f"from {unit.words(scale.base)}"))
     return Markup("").join(parts)
 
 
-BANDS = {"down": ("b-bad", "bad"), "maintenance": ("b-maint", "maint"), "held": ("b-bad", "bad")}
-
-
-def bands_of(bands: Sequence[Band], axis: TimeAxis, height: int) -> Markup:
+def bands_of(held: Sequence[tuple[float, float]], axis: TimeAxis, height: int) -> Markup:
+    """When a condition held."""
     parts = []
-    taken: list[tuple[float, float]] = []
-    for band in sorted(bands, key=lambda band: band.start - band.end):  # the longest is the first to have words
-        look, tone = BANDS[band.kind]
-        left, right = axis.x(band.start), axis.x(band.end)
-        if band.end < axis.start or band.start > axis.end:
+    for start, end in held:
+        if end < axis.start or start > axis.end:
             continue
-        width = max(0.2, round(right - left, 1))
-        shape = '<rect class="{}" x="{:g}%" y="{}" width="{:g}%" height="{}"/>'
-        parts.append(markup(shape, look, min(left, 100 - width), TOP, width, height))
-        if band.kind == "down" and band.start >= axis.start:
-            edge = '<line class="b-edge-bad" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>'
-            parts.append(markup(edge, left, TOP, TOP + height))
-        room = len(band.words) * LETTER
-        begin, finish = (left, left + room) if left + room <= 100 else (right - room, right)
-        if band.words and all(finish < other or begin > end for other, end in taken):
-            taken.append((begin, finish))
-            at, anchor = (left, "start") if begin == left else (right, "end")
-            parts.append(text(at, 10, band.words, anchor, tone))
+        left = axis.x(start)
+        width = max(0.2, round(axis.x(end) - left, 1))
+        shape = '<rect class="b-bad" x="{:g}%" y="{}" width="{:g}%" height="{}"/>'
+        parts.append(markup(shape, min(left, 100 - width), TOP, width, height))
     return Markup("").join(parts)
 
 

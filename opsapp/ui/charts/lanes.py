@@ -59,7 +59,7 @@ def lane(axis: TimeAxis, times: Sequence[float], shown: LaneShown, place: int) -
     """`place`: the number of the first of its columns in the table."""
     known = [value for curve in shown.curves for value in curve.values if value is not None]
     limits = [] if shown.limit is None else [shown.limit]
-    scale = scale_of([*known, *limits], shown.height, 0, shown.top)
+    scale = scale_of([*known, *limits], shown.height, shown.top)
     foot = HEAD + shown.height
     lines = paths(axis, times, shown.curves, shown.gap_s, scale)
     if limits:

@@ -13,7 +13,6 @@ from .frame import (
     PLAIN,
     TOP,
     ActMark,
-    Band,
     Limit,
     Scale,
     TableRow,
@@ -54,10 +53,9 @@ class Plot(NamedTuple):
 
 class Looks(NamedTuple):
     unit: Unit = PLAIN
-    base: float = 0
     top: float | None = None
     step: float = 0  # how far two times that belong together may be apart
-    bands: Sequence[Band] = ()
+    held: Sequence[tuple[float, float]] = ()  # from when to when a condition held, shown as bands
     limits: Sequence[Limit] = ()
     marks: Sequence[ActMark] = ()
     states: Sequence[str] = ()  # a word for each time
@@ -71,13 +69,13 @@ def line_chart(
     """The figures of the newest moment above it, and its table below."""
     unit, height = looks.unit, looks.height
     known = [value for curve in curves for value in curve.values if value is not None]
-    scale = scale_of([*known, *(limit.value for limit in looks.limits)], height, looks.base, looks.top)
+    scale = scale_of([*known, *(limit.value for limit in looks.limits)], height, looks.top)
     runs = list(_runs(times, looks.step))
     lines_of_limits, words_of_limits = limits_of(looks.limits, scale)
     shapes = Markup("").join(_shapes(axis, times, curves, runs, scale))
     plot = (
         value_axis(scale, unit, [limit.value for limit in looks.limits], most=3 if height > 120 else 2)
-        + bands_of(looks.bands, axis, height)
+        + bands_of(looks.held, axis, height)
         + inner(shapes + lines_of_limits, height)
         + time_axis(axis, height)
         + words_of_limits
@@ -103,13 +101,12 @@ def before_after(
     times: Sequence[float],
     marks: Sequence[ActMark],
     held: Sequence[tuple[float, float]],
-    looks: Looks = Looks(height=144),
+    looks: Looks,
 ) -> list[Markup]:
-    bands = [Band(start, end, "held") for start, end in held]
     nameless = [mark._replace(words="") for mark in marks]  # all stand over each other: each is named once
     made = []
     for number, plot in enumerate(plots):
-        own = looks._replace(unit=plot.unit, top=plot.top, bands=bands, limits=plot.limits)
+        own = looks._replace(unit=plot.unit, top=plot.top, held=held, limits=plot.limits)
         own = own._replace(marks=marks if number == 0 else nameless)
         made.append(line_chart(plot.title, axis, times, plot.curves, own))
     return made
@@ -157,7 +154,6 @@ def described(curves: Sequence[Curve], looks: Looks) -> str:
         if known:
             least, most, newest = (looks.unit.words(value) for value in (min(known), max(known), known[-1]))
             told.append(f"{curve.name} {newest}, between {least} and {most}")
-    told += [band.words for band in looks.bands if band.words]
     return "; ".join(told) if told else "nothing was measured in this time"
 
 
@@ -199,14 +195,19 @@ Place = tuple[float, float] | None
 
 
 def _line(curve: Curve, points: Sequence[Place], runs: Sequence[range]) -> Markup:
-    d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(points[run.start : run.stop]))
+    """A lone point becomes a short stroke, to stay in sight."""
+    strokes = (
+        part if len(part) > 1 else [part[0], (min(1000.0, part[0][0] + 2), part[0][1])]
+        for part in _stretches(points, runs)
+    )
+    d = "".join("M" + "L".join(map(_pair, stroke)) for stroke in strokes)
     return markup('<path class="ln{}" d="{}"/>', " q" if curve.quiet else "", d)
 
 
 def _floored(points: Sequence[Place], runs: Sequence[range]) -> list[Markup]:
     """The area from a line down to the base."""
-    floor = [None if place is None else (place[0], 100.0) for place in points]
-    return [_area(upper, lower) for upper, lower in _joint(points, floor, runs)]
+    areas = [[*part, *((x, 100.0) for x, _ in reversed(part))] for part in _stretches(points, runs)]
+    return [markup('<path class="ar" d="M{}z"/>', "L".join(map(_pair, area))) for area in areas]
 
 
 def _place(axis: TimeAxis, at: float, value: float | None, scale: Scale) -> Place:
@@ -217,31 +218,13 @@ def _pair(place: tuple[float, float]) -> str:
     return f"{place[0]:g} {place[1]:g}"
 
 
-def _known(places: Sequence[Place]) -> Iterator[list[tuple[float, float]]]:
-    """The stretches without None; a lone point becomes a short stroke, to stay in sight."""
-    run: list[tuple[float, float]] = []
-    for place in [*places, None]:
-        if place is not None:
-            run.append(place)
-        elif run:
-            yield run if len(run) > 1 else [run[0], (min(1000.0, run[0][0] + 2), run[0][1])]
-            run = []
-
-
-def _joint(upper: Sequence[Place], lower: Sequence[Place], runs: Sequence[range]) -> Iterator[tuple[list, list]]:
+def _stretches(points: Sequence[Place], runs: Sequence[range]) -> Iterator[list[tuple[float, float]]]:
+    """The parts of each run without None."""
     for run in runs:
-        both = [
-            (high, low) if high is not None and low is not None else None
-            for high, low in zip(upper[run.start : run.stop], lower[run.start : run.stop], strict=True)
-        ]
-        part: list = []
-        for pair in [*both, None]:
-            if pair is not None:
-                part.append(pair)
+        part: list[tuple[float, float]] = []
+        for place in [*points[run.start : run.stop], None]:
+            if place is not None:
+                part.append(place)
             elif part:
-                yield [high for high, _ in part], [low for _, low in part]
+                yield part
                 part = []
-
-
-def _area(upper: list, lower: list) -> Markup:
-    return markup('<path class="ar" d="M{}z"/>', "L".join(map(_pair, [*upper, *reversed(lower)])))

@@ -55,7 +55,7 @@ def fan(
     reach = [*values, *outlook.expected, *(limit.value for limit in [limit] if limit)]
     if top is None:
         reach += [high for _, high in outlook.most]
-    scale = scale_of(reach, height, 0, top)
+    scale = scale_of(reach, height, top)
     limits = [limit] if limit else []
     line_of_limit, words_of_limit = limits_of(limits, scale)
     plot = (

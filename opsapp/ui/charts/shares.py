@@ -45,10 +45,10 @@ class PhaseTime(NamedTuple):
     ms: float
 
 
-def survival(drops: Sequence[Drop], horizon: float, words: str = "", act: ActMark | None = None) -> Markup:
+def survival(drops: Sequence[Drop], horizon: float, act: ActMark | None = None) -> Markup:
     """`drops` and `act.at` are in seconds since the trigger."""
     height = 86
-    scale = Scale(0, 100, height)
+    scale = Scale(100, height)
     within = [drop for drop in drops if drop.after <= horizon]
     d, share = "M0 0", 1.0
     for drop in within:
@@ -64,7 +64,6 @@ def survival(drops: Sequence[Drop], horizon: float, words: str = "", act: ActMar
         line = '<line class="b-edge-heal" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>'
         plot += markup(line, x, TOP, TOP + height)
         plot += text(x, TOP + height - 6, f" {act.words}", "start" if x < 60 else "end", "heal")
-    plot += text(100, max(10.0, scale.y(share * 100) - 5), words, "end", "strong") if words else Markup("")
     label = f"Still broken if nobody acts: {PERCENT.words(share * 100)} after {seconds(horizon)}"
     rows = [_row(Drop(0, 1.0), horizon, scale)] + [_row(drop, horizon, scale) for drop in within]
     figures = table("Still broken if nobody acts", ("After", "Still broken"), rows)

@@ -5,15 +5,8 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import automations, runs
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Field, Page, Part, switch, told
 
-RUN_COLUMNS = (
-    Column("Automation", "name", link="/automations/{automation_id}"),
-    Column("Status", "status", "state"),
-    Column("Started", "started", "time"),
-    Column("Finished", "finished", "time"),
-    Column("Reason", "reason"),
-)
 CANCEL = Act(
     "cancel",
     "Cancel",
@@ -24,6 +17,8 @@ CANCEL = Act(
     done="It is being stopped.",
 )
 RUN = Act("run", "Run now", "POST /api/automations/{id}/run", inputs="inputs", goes="/automations/runs/{run_id}")
+CHANGE = "PUT /api/automations/{id}"
+DISABLE, ENABLE = switch(CHANGE, on=False), switch(CHANGE, on=True)
 CONCURRENCY = Field("concurrency", "When one runs already", "choice", ("queue", "skip", "replace"))
 CRON = "An expression has minute, hour, day, month and weekday: 0 3 * * 1"
 SCHEDULE = (
@@ -159,7 +154,7 @@ def edit_of(kind: str) -> Act:
     return Act(
         f"save-{kind.replace('_', '-')}",
         "Save",
-        "PUT /api/automations/{id}",
+        CHANGE,
         all_fields(kind),
         when=(("type", (kind,)),),
         here=True,
@@ -178,7 +173,7 @@ EDIT = (
     Act(
         "save",
         "Save the JSON",
-        "PUT /api/automations/{id}",
+        CHANGE,
         (Field("params", "Parameters (JSON)", "json", required=True, hint="What it does, as the API takes it."),),
         here=True,
         goes="/automations/{id}",
@@ -193,8 +188,8 @@ RUN_ACTS = (
         shows=True,
         result="automation_made.jinja2",
     ),
-    Act("disable", "Disable", "PUT /api/automations/{id}", when=(("enabled", (True,)),), body=(("enabled", False),)),
-    Act("enable", "Enable", "PUT /api/automations/{id}", when=(("enabled", (False,)),), body=(("enabled", True),)),
+    DISABLE,
+    ENABLE,
     Act(
         "delete",
         "Delete",
@@ -204,7 +199,6 @@ RUN_ACTS = (
         goes="/automations",
     ),
 )
-DEFINITION = (Column("Name", "name"), Column("Type", "type"))
 
 AUTOMATIONS = (
     Page(
@@ -214,28 +208,26 @@ AUTOMATIONS = (
             Part(
                 "Automations",
                 "/api/automations",
-                DEFINITION,
                 name=parts.AUTOMATIONS,
                 paged=True,
                 filters=(Field("q", "Name"), Field("sort", "Sort by")),
                 acts=(
                     RUN._replace(inputs="", many=True, warns="Each begins at once, with its inputs as usual. One that "
                                  "has to be approved asks first."),
-                    Act("disable", "Disable", "PUT /api/automations/{id}", body=(("enabled", False),), many=True,
-                        warns="They do not run any more: not on their schedule, not by hand, not as a heal."),
-                    Act("enable", "Enable", "PUT /api/automations/{id}", body=(("enabled", True),), many=True),
+                    DISABLE._replace(
+                        many=True,
+                        warns="They do not run any more: not on their schedule, not by hand, not as a heal.",
+                    ),
+                    ENABLE._replace(many=True),
                     Act("delete", "Delete", "DELETE /api/automations/{id}", grave=True, many=True,
                         warns="Their schedules end and their webhooks are refused. Rules that run them fail at that "
                         "step. One that others are made of stays. You can undo it for a minute."),
                 ),
             ),
-            Part("Runs", "/api/automations/runs?limit=100", RUN_COLUMNS, name=parts.RUNS, hidden=True),
-            Part(
-                "Templates",
+            told(parts.RUNS, "/api/automations/runs?limit=100"),
+            told(
+                parts.TEMPLATES,
                 "/api/automations/templates",
-                DEFINITION,
-                name=parts.TEMPLATES,
-                hidden=True,
                 acts=(
                     Act(
                         "apply",
@@ -254,7 +246,7 @@ AUTOMATIONS = (
     Page(
         "/automations/new",
         "A new automation",
-        (Part("Templates", "/api/automations/templates", DEFINITION, name=parts.TEMPLATES, hidden=True),),
+        (told(parts.TEMPLATES, "/api/automations/templates"),),
         forms=tuple(new_of(kind) for kind in FIELDS),
         template="automation_new.jinja2",
         shape=automations.new,
@@ -264,15 +256,8 @@ AUTOMATIONS = (
         "/automations/runs/{run_id}",
         "Run",
         (
-            Part("Run", "/api/automations/runs/{run_id}", RUN_COLUMNS, facts=True, name=parts.RUN, acts=(CANCEL,)),
-            Part(
-                "Automation",
-                "/api/automations/{run.automation_id}",
-                DEFINITION,
-                facts=True,
-                name=parts.AUTOMATION,
-                acts=(RUN,),
-            ),
+            told(parts.RUN, "/api/automations/runs/{run_id}", acts=(CANCEL,)),
+            told(parts.AUTOMATION, "/api/automations/{run.automation_id}", acts=(RUN,)),
         ),
         template="run.jinja2",
         shape=runs.shape,
@@ -280,7 +265,7 @@ AUTOMATIONS = (
     Page(
         "/automations/{id}/clone",
         "Clone",
-        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name=parts.AUTOMATION),),
+        (told(parts.AUTOMATION, "/api/automations/{id}"),),
         forms=tuple(clone_of(kind) for kind in FIELDS),
         template="automation_clone.jinja2",
         shape=automations.cloned,
@@ -289,20 +274,20 @@ AUTOMATIONS = (
     Page(
         "/automations/{id}/edit",
         "Edit",
-        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name=parts.AUTOMATION, acts=EDIT),),
+        (told(parts.AUTOMATION, "/api/automations/{id}", acts=EDIT),),
         template="automation_edit.jinja2",
         shape=automations.edited,
-        needs="PUT /api/automations/{id}",
+        needs=CHANGE,
     ),
     Page(
         "/automations/{id}",
         "Automation",
         (
-            Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name=parts.AUTOMATION, acts=RUN_ACTS),
-            Part("Runs", "/api/automations/{id}/runs", RUN_COLUMNS, paged=True, name=parts.RUNS, acts=(CANCEL,)),
-            Part("Rules", "/api/healing/rules", (), name=parts.RULES, hidden=True, optional=True),
-            Part("Automations", "/api/automations?uses={id}", (), name=parts.USERS_OF, hidden=True),
-            Part("People", "/api/people", (), name=parts.PEOPLE, hidden=True, optional=True),
+            told(parts.AUTOMATION, "/api/automations/{id}", acts=RUN_ACTS),
+            Part("Runs", "/api/automations/{id}/runs", paged=True, name=parts.RUNS, acts=(CANCEL,)),
+            told(parts.RULES, "/api/healing/rules", optional=True),
+            told(parts.USERS_OF, "/api/automations?uses={id}"),
+            told(parts.PEOPLE, "/api/people", optional=True),
         ),
         template="automation.jinja2",
         shape=automations.one,

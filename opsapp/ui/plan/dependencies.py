@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import dependencies
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Field, Page, told
 
 EDGE = (
     Field("target", "What depends", required=True, hint="A host, a monitor, or what is on a host: web-1/nginx"),
@@ -17,19 +17,10 @@ DEPENDENCIES = (
         "/healing/dependencies",
         "Dependencies",
         (
-            Part(
-                "Graph",
-                "/api/healing/dependencies",
-                (Column("Root causes", "root_causes"),),
-                facts=True,
-                name=parts.GRAPH,
-            ),
-            Part(
-                "Suggested",
+            told(parts.GRAPH, "/api/healing/dependencies"),
+            told(
+                parts.SUGGESTIONS,
                 "/api/healing/suggestions",
-                (Column("What", "message"),),
-                name=parts.SUGGESTIONS,
-                hidden=True,
                 acts=(
                     Act(
                         "confirm",

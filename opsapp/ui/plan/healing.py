@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import healing as shapes
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, Part, told
 
 HEALTH = "/api/healing/health"
 INLET_FIELDS = (
@@ -19,18 +19,9 @@ HEALING = (
         "/healing",
         "Healing",
         (
-            Part(
-                "Status",
+            told(
+                parts.HEALTH,
                 HEALTH,
-                (
-                    Column("Status", "status", "state"),
-                    Column("Because", "reasons"),
-                    Column("Waiting", "queue_depth"),
-                    Column("Under way", "active_heals"),
-                    Column("Last event", "last_event_at", "time"),
-                ),
-                facts=True,
-                name=parts.HEALTH,
                 acts=(
                     Act(
                         "pause",
@@ -48,18 +39,9 @@ HEALING = (
                     Act("resume", "Resume healing", "POST /api/healing/resume", when=(("status", ("Paused",)),)),
                 ),
             ),
-            Part(
-                "Windows",
+            told(
+                parts.HEALING_WINDOWS,
                 "/api/healing/maintenance",
-                (
-                    Column("Target", "target"),
-                    Column("Action", "action"),
-                    Column("Why", "reason"),
-                    Column("By", "created_by"),
-                    Column("Until", "expires_at", "time"),
-                ),
-                empty="None is active.",
-                name=parts.HEALING_WINDOWS,
                 acts=(
                     Act(
                         "end",
@@ -100,11 +82,9 @@ HEALING = (
         "/healing/chaos",
         "Chaos",
         (
-            Part(
-                "Scenarios",
+            told(
+                parts.SCENARIOS,
                 "/api/healing/chaos/scenarios",
-                (Column("Scenario", "name"), Column("What it shows", "description"), Column("Injects", "inject")),
-                name=parts.SCENARIOS,
                 acts=(
                     Act(
                         "rehearse",
@@ -147,11 +127,9 @@ HEALING = (
         "/healing/inlets",
         "Events from elsewhere",
         (
-            Part(
-                "Inlets",
+            told(
+                parts.INLETS,
                 "/api/healing/inlets",
-                (Column("Name", "name"),),
-                name=parts.INLETS,
                 acts=(
                     Act(
                         "change",

@@ -11,19 +11,8 @@ from opsapp.ui.shapes import hosts as hosts_shape
 from . import moment
 from .commands import COMMAND_ACTS
 from .problems import about
-from .shape import Act, Column, Field, Page, PageBlock, Part, told
+from .shape import Act, Field, Page, PageBlock, Part, told
 
-HOST_COLUMNS = (
-    Column("Label", "label", link="/agents/{id}"),
-    Column("Status", "status", "state"),
-    Column("Last seen", "last_seen", "time"),
-)
-COMMAND_COLUMNS = (
-    Column("Type", "type"),
-    Column("Status", "status", "state"),
-    Column("Asked by", "requested_by"),
-    Column("When", "created_at", "time"),
-)
 TAGS = Field("tags", "Tags", "names", hint="Words like web or shop", of="tag", by="name", clears=True)
 STOP = Act("stop", "Stop", "DELETE /api/agents/{id}/commands/{command_id}", grave=True,
            warns="What runs on the host is ended where it is. What it has done already is not undone.")  # fmt: skip
@@ -36,7 +25,6 @@ HOSTS = (
             Part(
                 "All hosts",
                 "/api/agents/figures",
-                HOST_COLUMNS,
                 paged=True,
                 filters=(Field("q", "Name"), Field("tag", "Tag"), Field("status", "Status"), Field("sort", "Sort by")),
                 name=parts.HOSTS,
@@ -109,15 +97,8 @@ HOSTS = (
         "/agents/{id}/commands/{command_id}",
         "Command",
         (
-            Part(
-                "Command",
-                "/api/agents/{id}/commands/{command_id}",
-                COMMAND_COLUMNS,
-                facts=True,
-                name=parts.COMMAND,
-                acts=(STOP,),
-            ),
-            Part("Host", "/api/agents/{id}", HOST_COLUMNS, facts=True, name=parts.AGENT),
+            told(parts.COMMAND, "/api/agents/{id}/commands/{command_id}", acts=(STOP,)),
+            told(parts.AGENT, "/api/agents/{id}"),
         ),
         template="command.jinja2",
         shape=command_shape.shape,
@@ -126,12 +107,9 @@ HOSTS = (
         "/agents/{id}",
         "Host",
         (
-            Part(
-                "State",
+            told(
+                parts.AGENT,
                 "/api/agents/{id}",
-                HOST_COLUMNS,
-                facts=True,
-                name=parts.AGENT,
                 acts=(
                     *COMMAND_ACTS,
                     Act(
@@ -163,7 +141,7 @@ HOSTS = (
             ),
             moment.of("hosts"),
             told(parts.FORECASTS, "/api/healing/forecasts?agent_id={id}", optional=True),
-            Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name=parts.COMMANDS),
+            told(parts.COMMANDS, "/api/agents/{id}/commands?limit=100"),
             told(parts.HEALS, "/api/healing/ledger?limit=8&target={agent.hostname}"),
             told(parts.WINDOWS, "/api/maintenance?active=true"),
             told(parts.HOLDS, "/api/healing/maintenance"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from opsapp.auth.records import InvitationRecord, ScimTokenRecord, TeamSettings
+from opsapp.tree.acl import ROLES
 from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
 
-from .shape import Act, Column, Field, Page, Part, inputs
+from .shape import Act, Column, Field, Page, Part, inputs, told
 
-ROLES = ("viewer", "operator", "admin")
 USER = "PUT /api/users/{username}"
 AUTOMATION = (Field("automation_id", "Automation", "choice", required=True),)
 
@@ -37,7 +37,6 @@ HOUSE = (
             Part(
                 "All users",
                 "/api/users",
-                (Column("Name", "username"), Column("Role", "role")),
                 name=parts.USERS,
                 key="username",
                 paged=True,
@@ -72,12 +71,9 @@ HOUSE = (
                         done="The user is deleted, with all sessions and API keys."),
                 ),
             ),
-            Part(
-                "Invited",
+            told(
+                parts.INVITED,
                 "/api/invitations",
-                (Column("Name", "username"),),
-                name=parts.INVITED,
-                hidden=True,
                 acts=(Act("revoke", "Revoke", "DELETE /api/invitations/{id}",
                           done="The invitation is revoked."),),
             ),
@@ -174,11 +170,9 @@ HOUSE = (
         "/secrets",
         "Secrets",
         (
-            Part(
-                "Secrets",
+            told(
+                parts.SECRETS,
                 "/api/secrets",
-                (Column("Name", "name"),),
-                name=parts.SECRETS,
                 acts=(
                     Act("value", "Replace the value", "PUT /api/secrets/{id}",
                         (Field("value", "New value", "password", required=True),), done="The new value is saved."),
@@ -191,7 +185,7 @@ HOUSE = (
                         warns="Runs of the automations that use it fail from now on. The value cannot be restored."),
                 ),
             ),
-            Part("Automations", "/api/automations", (), name=parts.AUTOMATIONS, hidden=True),
+            told(parts.AUTOMATIONS, "/api/automations"),
         ),
         forms=(
             Act(
@@ -218,7 +212,6 @@ HOUSE = (
             Part(
                 "Who did what, newest first",
                 "/api/audit",
-                (Column("Time", "time", "time"),),
                 name=parts.ENTRIES,
                 paged=True,
                 filters=(
@@ -228,10 +221,9 @@ HOUSE = (
                 ),
                 asks=shapes.since_asked,
             ),
-            Part("Monitors", "/api/monitoring/endpoints", (), name=parts.MONITORS, hidden=True,
-                 asks=shapes.named_in_entries),
-            Part("Hosts", "/api/agents", (), name=parts.AGENTS, hidden=True, asks=shapes.named_in_entries),
-            Part("Automations", "/api/automations", (), name=parts.AUTOMATIONS, hidden=True),
+            told(parts.MONITORS, "/api/monitoring/endpoints", asks=shapes.named_in_entries),
+            told(parts.AGENTS, "/api/agents", asks=shapes.named_in_entries),
+            told(parts.AUTOMATIONS, "/api/automations"),
         ),
         forms=(
             Act("verify", "Check that it is whole", "GET /api/audit/verify", shows=True,

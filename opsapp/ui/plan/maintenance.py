@@ -6,20 +6,26 @@ from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import maintenance as shapes
 
-from .shape import Act, Page, PageBlock, Part, inputs
+from .shape import Act, Page, PageBlock, inputs, switch, told
 
 WINDOW = inputs(WindowRecord)
-MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name=parts.MONITORS, hidden=True)
-HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name=parts.AGENTS, hidden=True)
-OWN = Part("You", "/api/me/settings", (), name=parts.OWN, hidden=True)
+MONITORS = told(parts.MONITORS, f"/api/monitoring/endpoints?limit={shapes.LISTED}")
+HOSTS = told(parts.AGENTS, f"/api/agents?limit={shapes.LISTED}")
+OWN = told(parts.OWN, "/api/me/settings")
 COVERAGE = (
-    Part("Everything", "/api/maintenance/coverage", (), name=parts.EVERYTHING, hidden=True),
-    Part("Covered", "/api/maintenance/coverage", (), name=parts.COVERED, hidden=True, asks=shapes.covers_asked),
+    told(parts.EVERYTHING, "/api/maintenance/coverage"),
+    told(parts.COVERED, "/api/maintenance/coverage", asks=shapes.covers_asked),
 )
 COVERED = (PageBlock("covered", ("covered",), shapes.covered),)  # what the script asks for, as it is chosen
+CHANGE = "PUT /api/maintenance/{id}"
+START_AND_END = (
+    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
+    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
+)
+PREVIEW = Act("preview", "Show next times", "POST /api/maintenance/preview", WINDOW, tries=True, here=True)
 MAKING = (
     Act("create", "Plan the window", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
-    Act("preview", "Show next times", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
+    PREVIEW,
 )
 
 MAINTENANCE = (
@@ -27,26 +33,14 @@ MAINTENANCE = (
         "/maintenance",
         "Maintenance",
         (
-            Part(
-                "Windows",
-                "/api/maintenance",
-                (),
-                name=parts.WINDOWS,
-                acts=(
-                    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
-                    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
-                ),
+            told(parts.WINDOWS, "/api/maintenance", acts=START_AND_END),
+            told(parts.CALENDAR, "/api/maintenance/calendar", asks=shapes.month_asked),
+            told(
+                parts.HELD,
+                "/api/healing/maintenance",
+                optional=True,
+                acts=(Act("end", "End now", "DELETE /api/healing/maintenance/{id}"),),
             ),
-            Part(
-                "Calendar",
-                "/api/maintenance/calendar",
-                (),
-                name=parts.CALENDAR,
-                hidden=True,
-                asks=shapes.month_asked,
-            ),
-            Part("Healing windows", "/api/healing/maintenance", (), name=parts.HELD, hidden=True, optional=True,
-                 acts=(Act("end", "End now", "DELETE /api/healing/maintenance/{id}"),)),
             MONITORS,
             HOSTS,
             OWN,
@@ -77,7 +71,7 @@ MAINTENANCE = (
         "/maintenance/{id}/clone",
         "Clone",
         (
-            Part("Window", "/api/maintenance/{id}", (), name=parts.STORED_WINDOW, hidden=True),
+            told(parts.STORED_WINDOW, "/api/maintenance/{id}"),
             MONITORS,
             HOSTS,
             OWN,
@@ -93,25 +87,19 @@ MAINTENANCE = (
         "/maintenance/{id}",
         "Window",
         (
-            Part(
-                "Window",
+            told(
+                parts.WINDOW,
                 "/api/maintenance/{id}",
-                (),
-                name=parts.WINDOW,
-                facts=True,
                 acts=(
-                    Act("save", "Save", "PUT /api/maintenance/{id}", WINDOW, here=True, done="Saved."),
-                    Act("preview", "Show next times", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
-                    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
-                    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
-                    Act("disable", "Disable", "PUT /api/maintenance/{id}", when=(("enabled", (True,)),),
-                        body=(("enabled", False),)),
-                    Act("enable", "Enable", "PUT /api/maintenance/{id}", when=(("enabled", (False,)),),
-                        body=(("enabled", True),)),
+                    Act("save", "Save", CHANGE, WINDOW, here=True, done="Saved."),
+                    PREVIEW,
+                    *START_AND_END,
+                    switch(CHANGE, on=False),
+                    switch(CHANGE, on=True),
                     Act("delete", "Delete", "DELETE /api/maintenance/{id}", grave=True, goes="/maintenance"),
                 ),
             ),
-            Part("Calendar", "/api/maintenance/calendar", (), name=parts.CALENDAR, hidden=True, asks=shapes.next_asked),
+            told(parts.CALENDAR, "/api/maintenance/calendar", asks=shapes.next_asked),
             MONITORS,
             HOSTS,
             OWN,

@@ -10,7 +10,7 @@ from opsapp.wire.monitortypes import TYPES
 
 from . import moment
 from .problems import about
-from .shape import Act, Column, Field, Page, PageBlock, Part, inputs, told
+from .shape import Act, Field, Page, PageBlock, Part, inputs, told
 
 ALL = "/api/monitoring/endpoints"
 ONE = f"{ALL}/{{id}}"
@@ -29,7 +29,6 @@ LIST = Page(
         Part(
             "All monitors",
             f"{ALL}?recent={monitorlist.CHECKS}",
-            (Column("Name", "name", link="/monitors/{id}"), Column("Status", "status", "state")),
             paged=True,
             filters=(
                 Field("q", "Name"),
@@ -65,13 +64,9 @@ ONE_MONITOR = Page(
     "/monitors/{id}",
     "Monitor",
     (
-        Part(
-            "Monitor",
+        told(
+            parts.MONITOR,
             ONE,
-            (Column("Name", "name"), Column("Status", "status", "state")),
-            facts=True,
-            hidden=True,
-            name=parts.MONITOR,
             acts=(
                 Act("check", "Check now", f"POST {ONE}/check", when=(("enabled", (True,)),)),
                 Act("pause", "Pause", f"PUT {ONE}", when=(("enabled", (True,)),), body=(("enabled", False),)),
@@ -111,7 +106,7 @@ NEW = Page(
     shape=monitorform.new,
     needs=CREATE.api,
 )
-STORED = Part("Monitor", ONE, (), facts=True, hidden=True, name=parts.MONITOR)
+STORED = told(parts.MONITOR, ONE)
 CLONE = NEW._replace(
     path="/monitors/{id}/clone", title="Clone a monitor", parts=(STORED, HOSTS), shape=monitorform.clone
 )
@@ -130,18 +125,8 @@ REPORT = Page(
     "/monitors/report",
     "Report",
     (
-        Part(
-            "Uptime",
-            report.API,
-            (Column("Name", "name"),),
-            paged=True,
-            filters=REPORT_FILTERS,
-            name=parts.REPORT,
-            asks=report.with_zone,
-        ),
-        Part(
-            "All", report.TOTAL, (), hidden=True, name=parts.TOTAL_LINE, filters=REPORT_FILTERS, asks=report.with_zone
-        ),
+        Part("Uptime", report.API, paged=True, filters=REPORT_FILTERS, name=parts.REPORT, asks=report.with_zone),
+        told(parts.TOTAL_LINE, report.TOTAL, filters=REPORT_FILTERS, asks=report.with_zone),
     ),
     template="report.jinja2",
     shape=report.shape,

@@ -7,7 +7,7 @@ from opsapp.notify.records import ChannelRecord, QuietHours
 from opsapp.ui import parts
 from opsapp.ui.shapes import notifications as shapes
 
-from .shape import Act, Field, Page, Part, inputs, told
+from .shape import Act, Field, Page, Part, inputs, switch, told
 
 CHANGE = "PUT /api/notifications/channels/{id}"
 KINDS = {"secret": "password", "port": "text", "web": "text"}
@@ -58,10 +58,7 @@ def cloning(kind: ChannelDescription, *, quiet: bool) -> Act:
 
 TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,
            done="The test message was accepted. Look whether it has arrived.")  # fmt: skip
-CHANNELS = Part(
-    "Channels", "/api/notifications/channels", (), name=parts.CHANNELS, empty="There are no channels.",
-    acts=(TEST,),
-)  # fmt: skip
+CHANNELS = told(parts.CHANNELS, "/api/notifications/channels", acts=(TEST,))  # fmt: skip
 
 NOTIFICATIONS = (
     Page(
@@ -72,14 +69,13 @@ NOTIFICATIONS = (
             Part(
                 "Deliveries",
                 "/api/notifications/deliveries",
-                (),
                 name=parts.DELIVERIES,
                 paged=True,
                 filters=(Field("status", "Status", "choice", STATUSES),),
             ),
             told(parts.FAILED, "/api/notifications/deliveries?status=failed&limit=10"),
             told(parts.WAITING, "/api/notifications/deliveries?status=queued&limit=50"),
-            Part("Configuration", "/api/settings", (), name=parts.CONFIGURED, hidden=True),
+            told(parts.CONFIGURED, "/api/settings"),
         ),
         menu="Notifications",
         template="notifications.jinja2",
@@ -97,12 +93,9 @@ NOTIFICATIONS = (
         "/notifications/channels/{id}",
         "Channel",
         (
-            Part(
-                "Channel",
+            told(
+                parts.CHANNEL,
                 "/api/notifications/channels/{id}",
-                (),
-                name=parts.CHANNEL,
-                facts=True,
                 acts=(
                     TEST,
                     Act("save", "Save", CHANGE, (NAME, *WHAT), here=True, done="Saved."),
@@ -110,21 +103,13 @@ NOTIFICATIONS = (
                     Act("quiet", "Save the quiet hours", CHANGE, QUIET, here=True, done="Saved."),
                     Act("loud", "No quiet hours", CHANGE,
                         body=(("quiet_hours", None),)),
-                    Act("disable", "Disable", CHANGE, when=(("enabled", (True,)),),
-                        body=(("enabled", False),)),
-                    Act("enable", "Enable", CHANGE, when=(("enabled", (False,)),),
-                        body=(("enabled", True),)),
+                    switch(CHANGE, on=False),
+                    switch(CHANGE, on=True),
                     Act("delete", "Delete", "DELETE /api/notifications/channels/{id}", grave=True,
                         goes="/notifications"),
                 ),
             ),
-            Part(
-                "Deliveries",
-                "/api/notifications/deliveries?channel_id={id}",
-                (),
-                name=parts.DELIVERIES,
-                paged=True,
-            ),
+            told(parts.DELIVERIES, "/api/notifications/deliveries?channel_id={id}&limit=50"),
             told(parts.AUTOMATIONS, "/api/automations?uses={channel.name}"),
         ),
         template="channel.jinja2",
@@ -142,7 +127,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/deliveries/{id}",
         "Message",
-        (Part("Delivery", "/api/notifications/deliveries/{id}", (), name=parts.DELIVERY, facts=True),),
+        (told(parts.DELIVERY, "/api/notifications/deliveries/{id}"),),
         template="delivery.jinja2",
         shape=shapes.one_delivery,
     ),

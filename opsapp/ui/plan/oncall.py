@@ -6,8 +6,9 @@ from opsapp.oncall.records import PolicyRecord, ScheduleRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import oncall as shapes
 
-from .shape import Act, Column, Field, Page, Part, inputs, told
+from .shape import Act, Column, Field, Page, Part, inputs, switch, told
 
+CHANGE_POLICY = "PUT /api/oncall/policies/{id}"
 SCHEDULE, POLICY = inputs(ScheduleRecord), inputs(PolicyRecord)
 OVERRIDE = (
     Field("user", "Who", "name", of="user", by="username", required=True),
@@ -29,15 +30,7 @@ ON_CALL = (
                 name="policies",
                 empty="No policy: an incident calls nobody.",
             ),
-            Part(
-                "Calls",
-                "/api/oncall/escalations?limit=20",
-                (Column("Incident", "title", link="/incidents/{incident_id}"), Column("Policy", "policy"),
-                 Column("State", "status"), Column("Since", "started", "time"), Column("Next call", "next_at", "time"),
-                 Column("Called", "who"), Column("What happened", "why"), Column("Notes", "notes")),
-                name=parts.ESCALATIONS,
-                hidden=True,
-            ),
+            told(parts.ESCALATIONS, "/api/oncall/escalations?limit=20"),
         ),
         menu="On call",
         template="oncall.jinja2",
@@ -65,13 +58,9 @@ ON_CALL = (
         "/oncall/schedules/{id}",
         "Schedule",
         (
-            Part(
-                "Schedule",
+            told(
+                parts.SCHEDULE,
                 "/api/oncall/schedules/{id}",
-                (),
-                name=parts.SCHEDULE,
-                hidden=True,
-                facts=True,
                 acts=(
                     Act("override", "Add the override", "POST /api/oncall/schedules/{id}/overrides", OVERRIDE,
                         here=True, done="The override is added."),
@@ -106,19 +95,13 @@ ON_CALL = (
         "/oncall/policies/{id}",
         "Policy",
         (
-            Part(
-                "Policy",
+            told(
+                parts.POLICY,
                 "/api/oncall/policies/{id}",
-                (),
-                name=parts.POLICY,
-                hidden=True,
-                facts=True,
                 acts=(
-                    Act("save", "Save", "PUT /api/oncall/policies/{id}", POLICY, here=True, done="Saved."),
-                    Act("disable", "Disable", "PUT /api/oncall/policies/{id}", when=(("enabled", (True,)),),
-                        body=(("enabled", False),), done="It calls nobody now."),
-                    Act("enable", "Enable", "PUT /api/oncall/policies/{id}", when=(("enabled", (False,)),),
-                        body=(("enabled", True),), done="It calls people from the next incident on."),
+                    Act("save", "Save", CHANGE_POLICY, POLICY, here=True, done="Saved."),
+                    switch(CHANGE_POLICY, on=False)._replace(done="It calls nobody now."),
+                    switch(CHANGE_POLICY, on=True)._replace(done="It calls people from the next incident on."),
                     Act("delete", "Delete", "DELETE /api/oncall/policies/{id}", grave=True, goes="/oncall",
                         warns="Incidents do not call by it any more, nor those that call now. You can undo it for a "
                         "minute."),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from opsapp.tree.acl import ROLES
 from opsapp.ui import parts
 from opsapp.ui.shapes import own as shapes
 
-from .house import ROLES
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Field, Page, told
 
-OWN = Part("You", "/api/me/settings", (), name=parts.OWN, hidden=True)
+OWN = told(parts.OWN, "/api/me/settings")
 PASSWORD = Act(
     "password",
     "Change your password",
@@ -41,20 +41,15 @@ SETTINGS = (
         "Your settings",
         (
             OWN,
-            Part("You", "/api/me", (Column("Name", "username"), Column("Role", "role")), name="me", facts=True),
-            Part(
-                "Your sessions",
+            told(
+                parts.SESSIONS,
                 "/api/me/sessions",
-                (Column("From", "ip", "code"),),
-                name=parts.SESSIONS,
                 acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),),
                           done="That session has ended."),),
             ),
-            Part(
-                "API keys",
+            told(
+                parts.KEYS,
                 "/api/keys",
-                (Column("Name", "name"),),
-                name=parts.KEYS,
                 acts=(Act("drop", "End", "DELETE /api/keys/{id}", grave=True,
                           warns="Programs that use this key are refused at once. A key cannot be brought back.",
                           done="The key is refused from now on."),),
@@ -104,11 +99,11 @@ SETTINGS = (
         "/settings/service",
         "The service",
         (
-            Part("Findings", "/api/doctor", (), name=parts.DOCTOR, hidden=True),
-            Part("Configuration", "/api/settings", (), name=parts.CONFIGURED, hidden=True),
-            Part("The store", "/api/store", (), name=parts.STORE, hidden=True),
-            Part("Healing", "/api/healing/health", (), name=parts.HEALTH, hidden=True),
-            Part("Service", "/api/status/public", (), name=parts.SERVICE, hidden=True),
+            told(parts.DOCTOR, "/api/doctor"),
+            told(parts.CONFIGURED, "/api/settings"),
+            told(parts.STORE, "/api/store"),
+            told(parts.HEALTH, "/api/healing/health"),
+            told(parts.SERVICE, "/api/status/public"),
         ),
         forms=(
             Act("pack", "Pack the store", "POST /api/store/pack",
@@ -120,7 +115,7 @@ SETTINGS = (
     Page(
         "/settings/as-code",
         "As code",
-        (Part("Export", "/api/export", (), name="export", hidden=True),),
+        (told("export", "/api/export"),),
         forms=(
             Act("apply", "Apply", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
@@ -140,10 +135,10 @@ SETTINGS = (
         "First steps",
         (
             OWN,
-            Part("Channels", "/api/notifications/channels", (), name=parts.CHANNELS, hidden=True, optional=True),
-            Part("Monitors", "/api/monitoring/endpoints?limit=20", (), name=parts.MONITORS, hidden=True),
-            Part("Hosts", "/api/agents?limit=20", (), name=parts.AGENTS, hidden=True),
-            Part("Published", "/api/monitoring/endpoints?tag=public&limit=1", (), name=parts.PUBLISHED, hidden=True),
+            told(parts.CHANNELS, "/api/notifications/channels", optional=True),
+            told(parts.MONITORS, "/api/monitoring/endpoints?limit=20"),
+            told(parts.AGENTS, "/api/agents?limit=20"),
+            told(parts.PUBLISHED, "/api/monitoring/endpoints?tag=public&limit=1"),
         ),
         forms=(PASSWORD, LATER,
                Act("again", "Show them again", "PUT /api/me/settings", body=(("first_steps", "open"),))),

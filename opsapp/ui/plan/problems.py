@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import problems
 
-from .shape import Act, Column, Field, Page, Part, told
+from .shape import Act, Field, Page, Part, told
 
 STATES = ("open", "accepted", "closed")
 CHANGE = "PUT /api/healing/problems/{id}"
@@ -31,7 +31,6 @@ PROBLEMS = (
             Part(
                 "Problems",
                 "/api/healing/problems",
-                (Column("What", "target"),),
                 name=parts.PROBLEMS,
                 paged=True,
                 filters=(
@@ -51,13 +50,9 @@ PROBLEMS = (
         "/healing/problems/{id}",
         "Problem",
         (
-            Part(
-                "Problem",
+            told(
+                parts.PROBLEM,
                 "/api/healing/problems/{id}",
-                (),
-                name=parts.PROBLEM,
-                hidden=True,
-                facts=True,
                 acts=(
                     TAKE,
                     Act(

@@ -6,9 +6,8 @@ from opsapp.ui import parts
 from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import beforeafter, case, learned, ledger
 
-from .shape import Act, Column, Field, Page, PageBlock, Part, told
+from .shape import Act, Field, Page, PageBlock, Part, told
 
-LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
 OUTCOMES = (
     "verified", "failed", "rolled_back", "inconclusive", "lost", "notified", "suppressed", "absorbed", "observed",
     "simulated", "rejected", "expired", "withdrawn", "skipped",
@@ -27,13 +26,13 @@ PROMOTE = Act(
     "promote",
     "Promote",
     "POST /api/healing/trust/{rule_id}/promote",
-    (Field("level", "To", "choice", LEVELS, True, above="current_level", upto="ceiling"),),
+    (Field("level", "To", "choice", learned.LEVELS, True, above="current_level", upto="ceiling"),),
 )
 DEMOTE = Act(
     "demote",
     "Demote",
     "POST /api/healing/trust/{rule_id}/demote",
-    (Field("level", "To", "choice", LEVELS, True, below="current_level"),),
+    (Field("level", "To", "choice", learned.LEVELS, True, below="current_level"),),
     grave=True,
 )
 TRUST = told(parts.TRUST, "/api/healing/trust", acts=(PROMOTE, DEMOTE))
@@ -43,15 +42,7 @@ RECORDS = (
         "/healing/cases/{case_id}",
         "Why",
         (
-            Part(
-                "Case",
-                "/api/healing/cases/{case_id}",
-                (),
-                name=parts.CASE,
-                facts=True,
-                hidden=True,
-                acts=(ROLL_BACK, ACT_NOW),
-            ),
+            told(parts.CASE, "/api/healing/cases/{case_id}", acts=(ROLL_BACK, ACT_NOW)),
             told(parts.TRUST, "/api/healing/trust"),
             told(parts.HOST_POINTS, "/api/agents/{case.agent_id}/metrics", asks=beforeafter.asked_by_case),
             told(
@@ -72,7 +63,6 @@ RECORDS = (
             Part(
                 "Every outcome, newest first",
                 "/api/healing/ledger",
-                (Column("What happened", "id"),),
                 paged=True,
                 name=parts.LEDGER,
                 filters=(
@@ -82,9 +72,8 @@ RECORDS = (
                     Field("action_type", "Action"),
                     Field("within", "Time", "choice", ("24h", "7d", "30d")),
                 ),
-                empty="No entry fits.",
             ),
-            Part("The chain", "/api/healing/ledger/last-check", (), name=parts.CHECK, facts=True, hidden=True),
+            told(parts.CHECK, "/api/healing/ledger/last-check"),
         ),
         forms=(Act("verify", "Check the chain", "GET /api/healing/ledger/verify", done="Every entry was read."),),
         menu="Ledger",
@@ -100,7 +89,6 @@ RECORDS = (
             Part(
                 "Suggestions",
                 "/api/healing/suggestions",
-                (),
                 name=parts.SUGGESTIONS,
                 paged=True,
                 filters=(

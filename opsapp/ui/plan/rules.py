@@ -7,13 +7,13 @@ from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import ruledraft, ruleeditor, rulelist
 
 from .problems import about
-from .shape import Act, Field, Page, Part, told
+from .shape import Act, Field, Page, Part, switch, told
 
 KNOWN = (
     told(parts.ACTIONS, "/api/healing/actions?limit=1000"),
     told(parts.READINGS, "/api/healing/readings?limit=1000"),
 )
-DRY_RUN = "POST /api/healing/dry-run"
+CHANGE, DRY_RUN = "PUT /api/healing/rules/{id}", "POST /api/healing/dry-run"
 ASKED = (
     *(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay")),
     Call("Try it on the past", "POST /api/healing/whatif"),
@@ -29,29 +29,15 @@ RULES = (
             Part(
                 "All rules",
                 "/api/healing/rules",
-                (),
                 name=parts.RULES,
                 paged=True,
                 filters=(Field("q", "Name or condition"), Field("sort", "Sort by")),
                 asks=rulelist.list_query,
                 acts=(
-                    Act(
-                        "disable",
-                        "Disable",
-                        "PUT /api/healing/rules/{id}",
-                        when=(("enabled", (True,)),),
-                        body=(("enabled", False),),
-                        many=True,
-                        warns="Its condition is not evaluated any more: it heals nothing.",
+                    switch(CHANGE, on=False)._replace(
+                        many=True, warns="Its condition is not evaluated any more: it heals nothing."
                     ),
-                    Act(
-                        "enable",
-                        "Enable",
-                        "PUT /api/healing/rules/{id}",
-                        when=(("enabled", (False,)),),
-                        body=(("enabled", True),),
-                        many=True,
-                    ),
+                    switch(CHANGE, on=True)._replace(many=True),
                     Act(
                         "delete",
                         "Delete",
@@ -83,7 +69,7 @@ RULES = (
     Page(
         "/healing/rules/{source}/clone",
         "Clone a rule",
-        (Part("Rule", "/api/healing/rules/{source}", (), name=parts.SOURCE, hidden=True, facts=True), *KNOWN),
+        (told(parts.SOURCE, "/api/healing/rules/{source}"), *KNOWN),
         template="rule.jinja2",
         shape=ruleeditor.shape,
         draft=DRAFT,
@@ -93,13 +79,9 @@ RULES = (
         "/healing/rules/{rule_id}",
         "Rule",
         (
-            Part(
-                "Rule",
+            told(
+                parts.RULE,
                 "/api/healing/rules/{rule_id}",
-                (),
-                name=parts.RULE,
-                hidden=True,
-                facts=True,
                 acts=(
                     Act(
                         "delete",

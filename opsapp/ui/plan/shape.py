@@ -1,4 +1,4 @@
-"""Of what a page is made: parts (a table or facts) that come from the API, and acts, which are forms that call it.
+"""Of what a page is made: parts that come from the API, and acts, which are forms that call it.
 Plain values. Must not: know HTTP, decide what is shown and allowed (the API says)."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Asks = Callable[[Reader, Answers], Mapping[str, str | tuple[str, ...]]]  # (who 
 
 
 class Column(NamedTuple):
-    """`field` may lead into the row (`evidence.verified`). Kinds: words, time, state, percent, code, steps."""
+    """`field` may lead into the row (`evidence.verified`). Kinds: words, time, state, code."""
 
     title: str
     field: str
@@ -119,21 +119,26 @@ class Act(NamedTuple):
         return self.method == "POST" and bool(self.fields) and not self.tries and "{" not in self.path
 
 
+def switch(api: str, *, on: bool) -> Act:
+    """Enables a thing, or disables it: offered where it is the other way round."""
+    label = "Enable" if on else "Disable"
+    return Act(label.lower(), label, api, when=(("enabled", (not on,)),), body=(("enabled", on),))
+
+
 class Part(NamedTuple):
-    """A section of a page. `pick` leads into the answer. `acts` are for each row, or the whole of facts. `source` may
-    use names of the address (`{id}`) and of parts above (`{monitor.agent_id}`); without a value the part is left
-    out. `asks` adds to its query what depends on the reader, or on these."""
+    """A section of a page. `pick` leads into the answer. `acts` are for each row, or for what the answer is about.
+    `source` may use names of the address (`{id}`) and of parts above (`{monitor.agent_id}`); without a value the part
+    is left out. `asks` adds to its query what depends on the reader, or on these."""
 
     title: str
     source: str
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...] = ()
     pick: str | None = None
     empty: str = "There is nothing yet."
     acts: tuple[Act, ...] = ()
     paged: bool = False
     steady: bool = False  # its pages go on before a row, so that new ones move nothing
     filters: tuple[Field, ...] = ()
-    facts: bool = False
     optional: bool = False  # left out for who may not see it
     name: str = ""  # by which templates, acts and later parts know it; of a declared answer an `AnswerOf`
     hidden: bool = False  # asked for the page's own template, or for a later part: no table of its own
@@ -142,9 +147,16 @@ class Part(NamedTuple):
 
 
 def told(
-    name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False, asks: Asks | None = None
+    name: str,
+    source: str,
+    *,
+    acts: tuple[Act, ...] = (),
+    filters: tuple[Field, ...] = (),
+    optional: bool = False,
+    asks: Asks | None = None,
 ) -> Part:
-    return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional, asks=asks)
+    """A part that no table shows: the page's own template does, or a later part needs it."""
+    return Part("", source, name=name, hidden=True, acts=acts, filters=filters, optional=optional, asks=asks)
 
 
 class PageBlock(NamedTuple):

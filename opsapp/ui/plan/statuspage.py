@@ -6,7 +6,7 @@ from opsapp.statuspages.records import OwnPageRecord, PageLooks, PageRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import statussettings
 
-from .shape import Act, Column, Field, Page, Part, inputs
+from .shape import Act, Column, Field, Page, Part, inputs, told
 
 SETTINGS = "/api/status/settings"
 CHANGE = f"PUT {SETTINGS}"
@@ -28,10 +28,9 @@ STATUS_PAGE = (
         "/statuspage",
         "Status page",
         (
-            Part(
-                "How it looks",
+            told(
+                parts.STATUS_PAGE,
                 SETTINGS,
-                (),
                 acts=(
                     Act("look", "Save", CHANGE, LOOK, here=True, done="Visitors see it at once."),
                     Act("telling", "Save", CHANGE, TELLING, here=True, done="Saved."),
@@ -44,10 +43,8 @@ STATUS_PAGE = (
                         warns="Visitors see the name alone. The picture is deleted.",
                     ),
                 ),
-                facts=True,
-                name=parts.STATUS_PAGE,
             ),
-            Part("Subscribers by channel", "/api/status/subscriptions/counts", (), facts=True, name=parts.COUNTS),
+            told(parts.COUNTS, "/api/status/subscriptions/counts"),
             Part(
                 "Subscribers",
                 "/api/status/subscriptions",
@@ -111,10 +108,9 @@ STATUS_PAGE = (
         "/statuspage/own/{slug}",
         "Page of its own",
         (
-            Part(
-                "Page",
+            told(
+                parts.OWN_PAGE,
                 "/api/status/pages/{slug}",
-                (),
                 acts=(
                     Act("look", "Save", CHANGE_OWN, LOOKS, here=True, done="Visitors see it at once."),
                     Act("groups", "Save", CHANGE_OWN, OWN_GROUPS, here=True, done="Visitors see them at once."),
@@ -146,8 +142,6 @@ STATUS_PAGE = (
                         goes="/statuspage/own",
                     ),
                 ),
-                facts=True,
-                name=parts.OWN_PAGE,
             ),
         ),
         template="statuspage_own.jinja2",

@@ -104,7 +104,6 @@ INCIDENTS = (
             Part(
                 "Incidents",
                 INCIDENTS_API,
-                (),
                 name=parts.INCIDENTS,
                 steady=True,
                 asks=incidents.asked_of_past,
@@ -223,7 +222,7 @@ APPROVALS = (
         (
             REQUESTS,
             told(parts.OVERVIEW, "/api/overview"),
-            Part("Decided", "/api/approvals?status=decided&order=newest", (), name=parts.DECIDED, paged=True),
+            Part("Decided", "/api/approvals?status=decided&order=newest", name=parts.DECIDED, paged=True),
         ),
         menu="Approvals",
         template="approvals.jinja2",

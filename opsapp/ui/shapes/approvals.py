@@ -11,18 +11,19 @@ from opsapp.healing.answers import CaseShown
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, CASE, DECIDED, OVERVIEW, REQUEST
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, Word, case, count, span, spoken_target
+from opsapp.ui.sentences import Word, case, count, span, spoken_target
 
 from . import proposals
 from .proposals import Fact
 from .requests import Question, cards, outcome, question
+from .stands import names_of
 
 PENDING = "pending"
 CODE_LINES = 200
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = _names(answers)
+    names = names_of(answers.known(OVERVIEW))
     asked = [question(record, names, reader) for record in answers[APPROVALS]]
     mine = sum(asked_question.mine for asked_question in asked)
     others = len(asked) - mine
@@ -37,7 +38,7 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def one(answers: Answers, reader: Reader) -> dict[str, object]:
     record = answers[REQUEST]
-    asked = question(record, _names(answers), reader)
+    asked = question(record, names_of(answers.known(OVERVIEW)), reader)
     return {
         "title": asked.title.text,
         "it": asked,
@@ -78,13 +79,6 @@ def _alone(case: CaseShown | None, now: float) -> str:
     if left <= 0:
         return ""
     return f"It is left alone for {span(left)} more, to learn whether it helps. If it does not recover, it is healed."
-
-
-def _names(answers: Answers) -> NameBook:
-    overview = answers.known(OVERVIEW)
-    if overview is None:  # to who is in a team
-        return NameBook({}, {})
-    return NameBook(overview.monitor_ids, overview.agent_ids)
 
 
 def facts(asked: Question) -> list[Fact]:

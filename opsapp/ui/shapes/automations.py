@@ -35,14 +35,7 @@ TYPES = {
 
 
 class AutomationLine(NamedTuple):
-    id: str
-    name: str
-    href: str
-    type: str
-    enabled: bool
-    schedule: str
-    zone: str  # by whose clock; empty: the service's
-    next_run: int | None
+    row: AutomationRow
     last: tuple[RunShown, ...]
     words: str
 
@@ -58,7 +51,6 @@ class TypeChoice(NamedTuple):
 def listed(answers: Answers, reader: Reader) -> dict[str, object]:
     recent = [shown_of(run, reader.now) for run in answers[RUNS]]
     return {
-        "title": "Automations",
         "lines": [line_of(row, recent) for row in answers[AUTOMATIONS]],
         "recent": recent[:15],
         "templates": [(template, may_write(template, reader)) for template in answers[TEMPLATES]],
@@ -67,22 +59,10 @@ def listed(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def line_of(row: AutomationRow, recent: list[RunShown]) -> AutomationLine:
-    href = f"/automations/{row.id}"
-    mine = tuple(run for run in recent if run.automation_href == href)[:LAST_RUNS]
+    mine = tuple(run for run in recent if run.row.automation_id == row.id)[:LAST_RUNS]
     over = [run for run in mine if not run.under_way]
     done = sum(run.kind == "ok" for run in over)
-    return AutomationLine(
-        row.id,
-        row.name,
-        href,
-        spoken(row.type),
-        row.enabled,
-        row.schedule or "",
-        row.timezone or "",
-        row.next_run,
-        mine[::-1],
-        f"{done} of {len(over)} done" if over else "never ran lately",
-    )
+    return AutomationLine(row, mine[::-1], f"{done} of {len(over)} done" if over else "never ran lately")
 
 
 def may_write(row: AutomationRecord | TemplateRecord, reader: Reader) -> bool:
@@ -98,7 +78,6 @@ def new(answers: Answers, reader: Reader) -> dict[str, object]:
         for kind, words in TYPES.items()
     ]
     return {
-        "title": "A new automation",
         "kinds": kinds,
         "chosen": next(choice for choice in kinds if choice.chosen),
         "host_needed": wanted in PROGRAMS and not all(may_write(row, reader) for row in answers[TEMPLATES]),
@@ -115,7 +94,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "times": times_of(automation, reader),
         "facts": facts_of(automation),
         "cannot_decide": cannot_decide(automation, answers.known(PEOPLE)),
-        "runs": [(shown_of(run, reader.now), run) for run in answers[RUNS]],
+        "runs": [shown_of(run, reader.now) for run in answers[RUNS]],
         "params": [
             (spoken(name), _text(value))
             for name, value in plain(automation.params).items()

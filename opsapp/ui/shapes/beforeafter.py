@@ -29,7 +29,6 @@ AROUND_S = 3600
 STEPS = (60, 120, 300, 900, 3600, 21_600, 86_400)
 MOST_POINTS = 150
 APART = 3.0  # in percent of the width: marks that are nearer have one number together
-RATE = charts.Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
 KEPT = {  # what is kept of a host -> (title, unit, top)
     "cpu_percent": ("CPU", charts.PERCENT, 100.0),
     "mem_percent": ("Memory", charts.PERCENT, 100.0),
@@ -38,8 +37,8 @@ KEPT = {  # what is kept of a host -> (title, unit, top)
     "load1": ("Load, 1 min", charts.PLAIN, None),
     "load5": ("Load, 5 min", charts.PLAIN, None),
     "load15": ("Load, 15 min", charts.PLAIN, None),
-    "rx_bytes_s": ("Network, in", RATE, None),
-    "tx_bytes_s": ("Network, out", RATE, None),
+    "rx_bytes_s": ("Network, in", charts.RATE, None),
+    "tx_bytes_s": ("Network, out", charts.RATE, None),
 }
 CONTEXT = ("cpu_percent", "mem_percent", "load1")  # shown where no history is kept of what the condition reads
 SIDES = {">": "above", ">=": "from", "<": "below", "<=": "up to", "==": "equal to", "!=": "other than"}

@@ -14,10 +14,10 @@ from opsapp.tracing.interfaces import trace_of_case
 from opsapp.ui.parts import CASE, COMMAND, HOST_POINTS, MONITOR_POINTS, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import act, count, reason, span, spoken_target
+from opsapp.ui.sentences import Word, act, count, reason, span, spoken_target
 
 from . import beforeafter
-from .gates import WOULD, GateLine, Rung, counted, helped_before, of_dry_run, rungs
+from .gates import WOULD, GateLine, counted, helped_before, of_dry_run, rungs
 
 DONE = {
     "restart_service": "was restarted",
@@ -58,11 +58,6 @@ COMPARED = " Until then those that went are compared with those that wait, to le
 WAITS_FOR_WAVE = "One outage is healed in waves ({words}). Its turn comes if those before it are well."
 
 
-class Place(NamedTuple):
-    name: str
-    href: str
-
-
 class ComesNext(NamedTuple):
     """`at`: where it is known. `left`: the case, where people may end its wait."""
 
@@ -99,63 +94,30 @@ class WaveLine(NamedTuple):
     words: str
 
 
-class CasePage(NamedTuple):
-    title: str
-    kind: str
-    state: str
-    at: int
-    took: str
-    place: Place
-    rule: Place
-    asked: Place | None
-    cause: str  # why it is as it is, "" where nobody knows
-    evidence: tuple[str, ...]
-    wave: str
-    waves: tuple[WaveLine, ...]
-    rungs: tuple[Rung, ...]
-    counted: str
-    next: ComesNext | None
-    readings: tuple[ReadingPair, ...]
-    output: SaidByHost | None
-    undo: str
-    undone: LedgerEntryShown | None  # the entry that can be rolled back
-    record: str
-    event: dict[str, str]
-
-
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     case = answers[CASE]
     trust = next((row for row in answers[TRUST] if row.rule_id == case.rule_id), None)
     ladder = rungs(case, trust)
-    entries = case.entries
-    view = CasePage(
-        title=title(case),
-        kind=KINDS.get(case.outcome or "", "heal" if case.state != "closed" else "off"),
-        state=(case.outcome or "").replace("_", " ").capitalize() or STATES.get(case.state, case.state),
-        at=case.opened_at,
-        took=ended_words(case),
-        place=place(case),
-        rule=Place(case.rule_id, f"/healing/rules/{quote(case.rule_id, safe='')}"),
-        asked=_asked(entries),
-        cause=case.cause.text if case.cause else "",
-        evidence=tuple(case.cause.evidence) if case.cause else (),
-        wave=wave_words(case.wave) if case.wave else "",
-        waves=_waves(case.wave) if case.wave else (),
-        rungs=ladder,
-        counted=counted(ladder),
-        next=_next(case, reader.now),
-        readings=_readings(entries),
-        output=_output(case, answers.known(COMMAND)),
-        undo=_undo(case),
-        undone=_undoable(case),
-        record=helped_before(case, case.act.action) if case.act else "",
-        event={name: getattr(case, name) for name in ("rule_id", "target", "condition")},
-    )
     tried = answers.known(WHAT_IF)
     return {
-        "title": view.title,
-        "case": view,
-        "case_id": case.id,
+        "title": title(case),
+        "case": case,
+        "kind": KINDS.get(case.outcome or "", "heal" if case.state != "closed" else "off"),
+        "state": (case.outcome or "").replace("_", " ").capitalize() or STATES.get(case.state, case.state),
+        "took": ended_words(case),
+        "place": place(case),
+        "rule": Word(case.rule_id, f"/healing/rules/{quote(case.rule_id, safe='')}"),
+        "asked": _asked(case.entries),
+        "wave": wave_words(case.wave) if case.wave else "",
+        "waves": _waves(case.wave) if case.wave else (),
+        "rungs": ladder,
+        "counted": counted(ladder),
+        "next": _next(case, reader.now),
+        "readings": _readings(case.entries),
+        "output": _output(case, answers.known(COMMAND)),
+        "undo": _undo(case),
+        "undone": _undoable(case),
+        "record": helped_before(case, case.act.action) if case.act else "",
         "trace": trace_of_case(case.id) if reader.traced else None,
         "around": beforeafter.of_case(case, answers[HOST_POINTS], answers[MONITOR_POINTS], reader),
         "what_if": None if tried is None else WhatIf(of_dry_run(tried, _record(case)), _differs(case, tried)),
@@ -177,15 +139,15 @@ def title(case: CaseShown) -> str:
     return f"Why nothing was done about {named}"
 
 
-def place(case: CaseShown) -> Place:
+def place(case: CaseShown) -> Word:
     kind, _, name = (case.subject or "").partition(":")
     href = {"agent": f"/agents/{name}", "monitor": f"/monitors/{name}"}.get(kind, "")
-    return Place(case.target.partition("/")[0], href)
+    return Word(case.target.partition("/")[0], href)
 
 
-def _asked(entries: Sequence[LedgerEntryShown]) -> Place | None:
+def _asked(entries: Sequence[LedgerEntryShown]) -> Word | None:
     approval_id = next((entry.approval_id for entry in reversed(entries) if entry.approval_id), None)
-    return Place("the approval", f"/approvals/{approval_id}") if approval_id else None
+    return Word("the approval", f"/approvals/{approval_id}") if approval_id else None
 
 
 def ended_words(case: CaseShown) -> str:

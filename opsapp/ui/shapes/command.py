@@ -23,32 +23,22 @@ STATES = {  # status -> (kind, what it means)
     "cancelled": ("off", "It was stopped."),
 }
 UNTOLD = {"shell": "a shell command", "service": "control of a service", "logs": "a look at logs", "heal": "a heal"}
-STREAM = "/api/agents/{}/commands/{}/stream"
 
 
 class CommandShown(NamedTuple):
+    row: CommandRecord
     what: str
-    host: str
     kind: str
-    word: str
     words: str
-    by: str
-    at: int
     took: str
-    exit_code: int | None
-    output: str
-    truncated: bool
     under_way: bool
-    href: str
-    stream: str
     facts: tuple[tuple[str, str], ...]
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     agent = answers[AGENT]
     record = answers[COMMAND]
-    shown = shown_of(record, agent.id, reader.now)
-    name = agent.name
+    shown, name = shown_of(record, reader.now), agent.name
     follow = shown.under_way and reader.may("POST /api/agents/{id}/commands")  # who may ask may look on
     return {
         "title": f"{shown.what} on {name}",
@@ -56,29 +46,21 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "unseen": is_unseen(record.output, reader),
         "host": name,
         "host_href": f"/agents/{agent.id}",
-        "follow": shown.stream if follow else None,
+        "follow": f"/api/agents/{agent.id}/commands/{record.command_id}/stream" if follow else None,
         "row": {"id": agent.id, "command_id": record.command_id},
     }
 
 
-def shown_of(record: CommandRecord, agent_id: str, now: float) -> CommandShown:
+def shown_of(record: CommandRecord, now: float) -> CommandShown:
     kind, words = STATES.get(record.status, ("off", ""))
     began, ended = record.started_at or record.created_at, record.finished_at
     return CommandShown(
+        record,
         what=spoken(record),
-        host=agent_id,
         kind=kind,
-        word=record.status.capitalize(),
         words=words if record.reason == HIDDEN else record.reason or words,
-        by=record.requested_by,
-        at=record.created_at,
         took=rough_span((ended or now) - began),
-        exit_code=record.exit_code,
-        output=record.output,
-        truncated=record.truncated,
         under_way=record.status in OPEN,
-        href=f"/agents/{agent_id}/commands/{record.command_id}",
-        stream=STREAM.format(agent_id, record.command_id),
         facts=tuple(
             (name, str(value)) for name, value in sorted(record.params.items()) if value not in (None, {}, "", HIDDEN)
         ),

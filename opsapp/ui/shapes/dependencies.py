@@ -31,7 +31,6 @@ class GraphBox(NamedTuple):
     x: float
     y: float
     look: str
-    glyph: str
     root: bool
     why: str
     words: str
@@ -63,15 +62,12 @@ class EdgeRow:
 
 
 class DependencyLine(NamedTuple):
-    name: str
+    node: DependencyNode
     kind: str
     word: str
     root: bool
     why: str
-    type: str
-    site: str
     parents: tuple[EdgeRow, ...]
-    source: str
 
 
 class ChosenTarget(NamedTuple):
@@ -84,12 +80,6 @@ class ChosenTarget(NamedTuple):
     needs: tuple[EdgeRow, ...]
     needed_by: tuple[EdgeRow, ...]
     fixed: frozenset[str]
-
-
-class SuggestedEdge(NamedTuple):
-    message: str
-    sure: str
-    row: SuggestionRecord
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -105,11 +95,10 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     rows = [
         row_of(node, roots, known) for node in nodes.values() if not wanted or wanted.lower() in node.target.lower()
     ]
-    rows.sort(key=lambda row: (not row.root, row.kind != "bad", row.name))
+    rows.sort(key=lambda row: (not row.root, row.kind != "bad", row.node.target))
     about_edges = ("dependency_candidate", "dependency_doubt")
     candidates = [row for row in answers[SUGGESTIONS] if row.category in about_edges]
     return {
-        "title": "Dependencies",
         "sub": sentence(nodes, roots),
         "picture": picture_of(nodes, drawn, roots, reader.query) if drawn else None,
         "box": BOX,
@@ -119,7 +108,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "rows": rows[:MOST_ROWS],
         "row_count": len(rows),
         "names": sorted({*nodes, *joined})[:MOST_NAMES],
-        "candidates": [candidate_of(row) for row in candidates],
+        "candidates": [(row, sure_of(row)) for row in candidates],
         "asked": {"target": reader.query.get("target", ""), "depends_on": reader.query.get("depends_on", "")},
     }
 
@@ -182,22 +171,19 @@ def box_of(box: layers.Box, node: DependencyNode | None, root: bool, query: Mapp
     why = why if len(why) <= LETTERS + 5 else why[: LETTERS + 4] + "…"
     near = {"q": query["q"]} if query.get("q") else {}
     href = f"?{urlencode({**near, 'target': box.name})}#add"
-    return GraphBox(box.name, short, box.x, box.y, look, look, root, why, words, href, query.get("target") == box.name)
+    return GraphBox(box.name, short, box.x, box.y, look, root, why, words, href, query.get("target") == box.name)
 
 
 def row_of(node: DependencyNode, roots: Collection[str], known: Edges) -> DependencyLine:
     kind, word = STATES[node.status]
     root, held = node.target in roots, node.suppressed_by
     return DependencyLine(
-        node.target,
+        node,
         kind,
         word,
         root,
         f"held down by {held}: it {node.why}" if held else "",
-        node.type,
-        node.site or "",
         tuple(depends_on(node.target, parent, known) for parent in node.depends_on),
-        node.source,
     )
 
 
@@ -209,9 +195,9 @@ def depends_on(target: str, parent: str, known: Edges) -> EdgeRow:
     return EdgeRow(parent, target, parent, notes)
 
 
-def candidate_of(suggestion: SuggestionRecord) -> SuggestedEdge:
+def sure_of(suggestion: SuggestionRecord) -> str:
     sure = suggestion.about.sure if suggestion.about else None
-    return SuggestedEdge(suggestion.message, "" if sure is None else f"{sure:.0%} sure", suggestion)
+    return "" if sure is None else f"{sure:.0%} sure"
 
 
 def sentence(nodes: Mapping[str, DependencyNode], roots: Collection[str]) -> str:

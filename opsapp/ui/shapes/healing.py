@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.healing.inlet_answers import InletRecord
-from opsapp.maintenance.records import HealingWindowRecord
 from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import count, spoken_target
+from opsapp.ui.sentences import count
 from opsapp.ui.words import rough_span
+
+from . import holds
 
 STANDS = {
     "Active": (
@@ -36,11 +37,6 @@ PLACES = (
     ("/healing/suggestions", "Suggestions", "What was noticed"),
     ("/healing/chaos", "Chaos", "Whether it does what it should when things break"),
 )
-
-
-class WindowShown(NamedTuple):
-    sentence: str
-    row: HealingWindowRecord
 
 
 WORKERS = {
@@ -76,7 +72,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "work": work_of(health),
         "rarity": _rarity(health.anomalies),
         "workers": tuple(_worker(worker) for worker in health.components),
-        "windows": tuple(_window(row, names.get(row.target)) for row in answers[HEALING_WINDOWS]),
+        "windows": tuple(holds.window_line(row, HOLDING, names.get(row.target)) for row in answers[HEALING_WINDOWS]),
         "places": PLACES,
     }
 
@@ -110,12 +106,6 @@ def _worker(worker: WorkerState) -> WorkerShown:
     return (
         WorkerShown(name, "degraded", f"late by {rough_span(late)}") if late > 1 else WorkerShown(name, "ok", "in time")
     )
-
-
-def _window(row: HealingWindowRecord, name: str | None) -> WindowShown:
-    target = "Everything" if row.target == "all" else spoken_target(name or row.target)
-    reason = f" {row.reason}." if row.reason else ""
-    return WindowShown(f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it.", row)
 
 
 class InletLine(NamedTuple):

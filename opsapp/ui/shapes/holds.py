@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from opsapp.agents.records import AgentRow
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.maintenance.records import HealingWindowRecord
+from opsapp.ui.sentences import spoken_target
 
 SAID = {
     "pause": "All healing is paused by {by}{reason}. Nothing is healed.",
@@ -21,6 +22,18 @@ class HoldLine(NamedTuple):
     look: str
     words: str
     until: int | None
+
+
+class HealingWindowLine(NamedTuple):
+    sentence: str
+    row: HealingWindowRecord
+
+
+def window_line(row: HealingWindowRecord, means: Mapping[str, str], name: str | None = None) -> HealingWindowLine:
+    """`means`: what its action is, in words."""
+    target = "Everything" if row.target == "all" else spoken_target(name or row.target)
+    reason = f" {row.reason}." if row.reason else ""
+    return HealingWindowLine(f"{target}: {means[row.action]}.{reason} {row.created_by} asked for it.", row)
 
 
 def lines(holds: Iterable[HoldRecord]) -> list[HoldLine]:

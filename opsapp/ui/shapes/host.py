@@ -15,7 +15,7 @@ from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleSettings
 from opsapp.maintenance.records import WindowRecord
 from opsapp.ui import charts, sentences
-from opsapp.ui.parts import AGENT, AUTOMATIONS, COMMANDS, FORECASTS, HEALS, HOLDS, RULES, WINDOWS
+from opsapp.ui.parts import AGENT, AUTOMATIONS, COMMANDS, FORECASTS, HEALS, HOLDS, MOMENT, RULES, WINDOWS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 
@@ -74,7 +74,6 @@ class Lead(NamedTuple):
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     agent = answers[AGENT]
-    told = moment.told_in(answers)
     forecasts, disks = forecasts_of(answers), disks_of(answers, reader)
     services, containers = services_of(agent), states_of(agent.metrics.containers, {})
     every = reader.query.get("all") == "services"
@@ -83,7 +82,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     return merged(state, commands, moment.shape)(answers, reader) | {
         "disks": disks[:DISKS],
         "more_disks": disks[DISKS:],
-        "fan": fan_of(told, disks, forecasts, reader),
+        "fan": fan_of(answers.known(MOMENT), disks, forecasts, reader),
         "services": services if every else services[:FEW],
         "service_count": len(services),
         "containers": containers,
@@ -126,7 +125,7 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def commands(answers: Answers, reader: Reader) -> dict[str, object]:
     agent = answers[AGENT]
-    records = [shown_of(record, agent.id, reader.now) for record in answers[COMMANDS]]
+    records = [shown_of(record, reader.now) for record in answers[COMMANDS]]
     return {
         **arrival(answers, reader),
         "running": next((command for command in records if command.under_way), None),

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from opsapp.agents.records import AgentRow, FleetRow, HostProblem, Line
 from opsapp.ui import charts
 from opsapp.ui.parts import HOSTS
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, with_query
 
 STATES = {  # status -> (kind, word)
     "online": ("ok", "Reporting"),
@@ -50,7 +50,6 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     rows = answers[HOSTS]
     asked = {name: reader.query.get(name, "") for name in ("q", "tag", "status", "sort")}
     return {
-        "title": "Hosts",
         "hosts": [line_of(row) for row in rows],
         "states": [
             (word, _address({**asked, "status": status}), asked["status"] == status) for status, word in FILTERS
@@ -129,5 +128,4 @@ def _summary(rows: Sequence[FleetRow]) -> str:
 
 
 def _address(query: dict[str, str]) -> str:
-    known = {name: value for name, value in query.items() if value}
-    return "/agents" + (f"?{urlencode(known)}" if known else "")
+    return with_query("/agents", urlencode({name: value for name, value in query.items() if value}))

@@ -10,6 +10,7 @@ from opsapp.audit.records import AuditEntry
 from opsapp.auth.records import UserShown
 from opsapp.automations.records import SecretRecord
 from opsapp.ui import sentences
+from opsapp.ui.choices import PickOption
 from opsapp.ui.parts import AUTOMATIONS, ENTRIES, INVITED, SECRETS, USERS, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.ui.sentences import Sentence
@@ -28,36 +29,23 @@ MAY = {
 
 
 class UserLine(NamedTuple):
-    name: str
-    mark: int  # which it is, for the names of its forms
-    state: str
-    word: str
-    about: str
     row: UserShown
+    about: str
 
 
 @dataclass(frozen=True)
-class UseRow:
+class AllowedUse:
+    """That an automation may use a secret, for the acts that change it: `id` is that of the secret."""
+
     id: str
     automation_id: str
-
-
-class SecretUser(NamedTuple):
     name: str
-    row: UseRow
 
 
 class SecretLine(NamedTuple):
-    name: str
-    allowed: tuple[SecretUser, ...]
-    lapsed: tuple[SecretUser, ...]
     row: SecretRecord
-
-
-class AutomationChoice(NamedTuple):
-    id: str
-    name: str
-    about: str = ""
+    allowed: tuple[AllowedUse, ...]
+    lapsed: tuple[AllowedUse, ...]
 
 
 class AuditLine(NamedTuple):
@@ -69,24 +57,22 @@ class AuditLine(NamedTuple):
 
 def users(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
-        "users": [_user(row, number) for number, row in enumerate(answers[USERS])],
+        "users": [_user(row) for row in answers[USERS]],
         "invited": answers[INVITED],
         "may": MAY,
         "filtered": any(reader.query.get(name) for name in ("q", "role")),
     }
 
 
-def _user(row: UserShown, number: int) -> UserLine:
-    state, word = ("off", "Disabled") if row.disabled else ("ok", "Enabled")
+def _user(row: UserShown) -> UserLine:
     factor = "second factor on" if row.totp_enabled else "no second factor"
     sources = {"oidc": PROVIDER, "ldap": f"signs in with the directory, {factor}", "scim": "has not signed in yet"}
-    source = sources.get(row.source, factor)
-    return UserLine(row.username, number, state, word, source, row)
+    return UserLine(row, sources.get(row.source, factor))
 
 
 def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
     names = {row.id: row.name for row in answers[AUTOMATIONS]}
-    choices = tuple(AutomationChoice(*pair) for pair in sorted(names.items(), key=lambda pair: pair[1].lower()))
+    choices = tuple(PickOption(*pair) for pair in sorted(names.items(), key=lambda pair: pair[1].lower()))
     return {
         "secrets": [_secret(row, names) for row in answers[SECRETS]],
         "row": {},
@@ -95,13 +81,13 @@ def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _secret(row: SecretRecord, names: dict[str, str]) -> SecretLine:
-    def users_of(ids: tuple[str, ...]) -> tuple[SecretUser, ...]:
+    def uses(ids: tuple[str, ...]) -> tuple[AllowedUse, ...]:
         return tuple(
-            SecretUser(names.get(automation_id, "an automation that is gone"), UseRow(row.id, automation_id))
+            AllowedUse(row.id, automation_id, names.get(automation_id, "an automation that is gone"))
             for automation_id in ids
         )
 
-    return SecretLine(row.name, users_of(row.allowed_for), users_of(row.lapsed), row)
+    return SecretLine(row, uses(row.allowed_for), uses(row.lapsed))
 
 
 def since_asked(reader: Reader, earlier: Answers) -> dict[str, str]:

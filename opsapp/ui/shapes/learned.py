@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from math import log1p
 from typing import NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
 from opsapp.healing.answers import SuggestionAbout, SuggestionRecord, TrustShown
 from opsapp.healing.foretold import ForecastRecord
+from opsapp.ui.choices import LinkChoice, PickOption
 from opsapp.ui.parts import AGENTS, DEAD, FORECASTS, OFFLINE, SUGGESTIONS, TRUST
 from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, query_with, with_query
 
 from .fans import between, chart_of, disk_of, reaches, unit_of, what_of
 
-LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
 MEANS = {
     "observation": "counts what it would have seen",
     "dry-run": "goes through the stages, does nothing",
@@ -24,6 +23,7 @@ MEANS = {
     "approve": "asks, then acts",
     "execute": "acts without asking",
 }
+LEVELS = tuple(MEANS)
 CATEGORIES = {
     "dependency_candidate": "Dependency",
     "dependency_doubt": "Dependency in doubt",
@@ -40,38 +40,21 @@ DRAWN = 6  # of those that come first
 
 
 class SuggestionLine(NamedTuple):
-    kind: str
-    category: str
-    message: str
-    evidence: tuple[str, ...]
-    at: int
-    rule: str
     row: SuggestionRecord
-
-
-class ListOrder(NamedTuple):
-    words: str
-    href: str
-    chosen: bool
-
-
-class CategoryChoice(NamedTuple):
-    id: str
-    name: str
+    category: str
+    evidence: tuple[str, ...]
 
 
 class ForecastLine(NamedTuple):
+    row: ForecastRecord
     what: str
     host: str
-    href: str
     now: str
     threshold: str
-    hits_at: int | None
     reaches: str
     between: str
     coverage: str
     false_alarms: str
-    sudden: bool
     fan: Markup | None
 
 
@@ -90,15 +73,11 @@ class Meter(NamedTuple):
 
 
 class TrustCard(NamedTuple):
-    rule_id: str
-    href: str
-    level: str
+    row: TrustShown
     means: str
     ranks: tuple[Rank, ...]
     next: str
     meters: tuple[Meter, ...]
-    needs: tuple[str, ...]
-    row: TrustShown
 
 
 def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -106,10 +85,10 @@ def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "lines": tuple(_suggestion(row) for row in answers[SUGGESTIONS]),
         "orders": tuple(
-            ListOrder(words, with_query(PLACE, query_with(reader.query, sort=sort)), sort == now)
+            LinkChoice(words, with_query(PLACE, query_with(reader.query, sort=sort)), sort == now)
             for sort, words in ORDERS.items()
         ),
-        "categories": tuple(CategoryChoice(*pair) for pair in CATEGORIES.items()),
+        "categories": tuple(PickOption(*pair) for pair in CATEGORIES.items()),
         "filtered": any(reader.query.get(name) for name in ("category", "rule_id")),
     }
 
@@ -122,9 +101,8 @@ def _suggestion(row: SuggestionRecord) -> SuggestionLine:
         told.append(f"fails with {about.confidence * 100:.0f} % of its failures")
     if about.parent_first is not None:
         told.append(f"the other was first in {about.parent_first * 100:.0f} %")
-    rule = f"/healing/rules/{quote(row.rule_id, safe='')}" if row.rule_id else ""
     category = CATEGORIES.get(row.category, row.category.replace("_", " ").capitalize())
-    return SuggestionLine(row.severity, category, row.message, tuple(told), row.created_at, rule, row)
+    return SuggestionLine(row, category, tuple(told))
 
 
 def hosts_of_forecasts(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
@@ -146,8 +124,8 @@ def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
     known = one_of_each_disk([row for row in _soonest_first(answers) if row.agent_id in names])
     lines = [forecast(row, names[row.agent_id], reader, at < DRAWN) for at, row in enumerate(known)]
     return {
-        "coming": tuple(line for line in lines if line.hits_at is not None),
-        "calm": tuple(line for line in lines if line.hits_at is None),
+        "coming": tuple(line for line in lines if line.row.hits_at is not None),
+        "calm": tuple(line for line in lines if line.row.hits_at is None),
         "more": len(_hosts_in_order(answers)[MOST_IDS:]),
         "silent": [*answers[OFFLINE], *answers[DEAD]],
     }
@@ -167,17 +145,15 @@ def forecast(row: ForecastRecord, host: str, reader: Reader, drawn: bool) -> For
     alarms, unit, what = row.false_alarms, unit_of(row), what_of(row)
     is_coming = row.hits_at is not None
     return ForecastLine(
+        row,
         what,
         host,
-        f"/agents/{quote(row.agent_id, safe='')}",
         unit.words(row.now),
         unit.words(row.threshold),
-        row.hits_at,
         reaches(row) if is_coming else "",
         between(row, reader.now) if is_coming else "",
         "not tried yet" if row.coverage is None else f"{row.coverage * 100:.0f} %",
         "not tried yet" if alarms is None else f"{alarms:.3g}",
-        row.sudden,
         chart_of(row, f"{what} on {host}", reader) if drawn and is_coming else None,
     )
 
@@ -191,15 +167,11 @@ def card(row: TrustShown) -> TrustCard:
     here, ceiling = LEVELS.index(row.current_level), LEVELS.index(row.ceiling)
     above = LEVELS[here + 1] if here + 1 < len(LEVELS) else ""
     return TrustCard(
-        row.rule_id,
-        f"/healing/rules/{quote(row.rule_id, safe='')}",
-        row.current_level,
+        row,
         MEANS[row.current_level],
         tuple(_rank(name, number, here, ceiling) for number, name in enumerate(LEVELS)),
         above,
         _meters(row),
-        tuple(row.needs),
-        row,
     )
 
 

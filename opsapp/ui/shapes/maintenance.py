@@ -8,12 +8,14 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowRecord
+from opsapp.lib.enumerated import listed
+from opsapp.maintenance.records import CalendarEntry, WindowRecord
 from opsapp.ui.clocks import by_readers_clock
 from opsapp.ui.parts import AGENTS, CALENDAR, COVERED, EVERYTHING, HELD, MONITORS, OWN, STORED_WINDOW, WINDOW, WINDOWS
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import spoken_target
 from opsapp.wire.records import plain
+
+from . import holds
 
 HEALING = {
     "disabled": "healing does nothing there",
@@ -42,20 +44,13 @@ class WindowLine(NamedTuple):
     row: WindowRecord
 
 
-class CalendarMark(NamedTuple):
-    id: str
-    name: str
-    words: str
-    on: bool
-
-
 class CalendarDay(NamedTuple):
     number: int
     date: str
     title: str
     inside: bool  # of the month
     today: bool
-    entries: tuple[CalendarMark, ...]
+    entries: tuple[tuple[CalendarEntry, str], ...]  # each with its hours on that day
 
 
 class CalendarMonth(NamedTuple):
@@ -64,13 +59,6 @@ class CalendarMonth(NamedTuple):
     after: str
     weeks: tuple[tuple[CalendarDay, ...], ...]
     days: tuple[CalendarDay, ...]  # those with something on them, for a phone
-
-
-class HeldTarget(NamedTuple):
-    """A healing window."""
-
-    sentence: str
-    row: HealingWindowRecord
 
 
 class KnownNames(NamedTuple):
@@ -105,7 +93,7 @@ def _covered(scope: Sequence[str], names: KnownNames) -> str:
         told = told[: NAMED - 1]
     if len(scope) > len(told):
         told = [*told, f"{len(scope) - len(told)} more"]
-    return told[0] if len(told) == 1 else ", ".join(told[:-1]) + " and " + told[-1]
+    return listed(told)
 
 
 def windows(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -114,7 +102,7 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     shown = [_window(row, names) for row in answers[WINDOWS]]
     by_state = {state: [window for window in shown if window.state == state] for state in ("active", "planned", "off")}
     past = [window for window in shown if window.state == "past"]
-    held = [_held(row) for row in answers[HELD]]
+    held = [holds.window_line(row, HOLDING) for row in answers[HELD]]
     return {
         "now": by_state["active"],
         "planned": sorted(by_state["planned"], key=lambda window: window.row.next_start or 0),
@@ -131,13 +119,6 @@ def _window(row: WindowRecord, names: KnownNames) -> WindowLine:
     ahead = row.next_start is not None
     state = "active" if row.active else "off" if not row.enabled else "planned" if ahead else "past"
     return WindowLine(state, silences(row.scope, row.autonomy_override, names), row)
-
-
-def _held(row: HealingWindowRecord) -> HeldTarget:
-    target = "Everything" if row.target == "all" else spoken_target(row.target)
-    reason = f" {row.reason}." if row.reason else ""
-    sentence = f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it."
-    return HeldTarget(sentence, row)
 
 
 # -- the calendar
@@ -176,20 +157,18 @@ def month_of(entries: list[CalendarEntry], reader: Reader) -> CalendarMonth:
     today = datetime.fromtimestamp(reader.now, where).date()
     weeks = []
     for week in calendar.Calendar().monthdatescalendar(first.year, first.month):
-        weeks.append(tuple(_day(day, entries, reader.now, where, first.month, today) for day in week))
+        weeks.append(tuple(_day(day, entries, where, first.month, today) for day in week))
     before, after = first - timedelta(days=1), (first + timedelta(days=31)).replace(day=1)
     with_some = tuple(day for week in weeks for day in week if day.entries and day.inside)
     return CalendarMonth(f"{first:%B %Y}", f"{before:%Y-%m}", f"{after:%Y-%m}", tuple(weeks), with_some)
 
 
-def _day(day: date, entries: list[CalendarEntry], now: float, where: ZoneInfo, month: int, today: date) -> CalendarDay:
+def _day(day: date, entries: list[CalendarEntry], where: ZoneInfo, month: int, today: date) -> CalendarDay:
     begin = datetime(day.year, day.month, day.day, tzinfo=where).timestamp()
     following = day + timedelta(days=1)
     end = datetime(following.year, following.month, following.day, tzinfo=where).timestamp()
     marks = tuple(
-        CalendarMark(entry.window_id, entry.name, _words(entry, begin, end, where), entry.start <= now < entry.end)
-        for entry in entries
-        if entry.start < end and entry.end > begin
+        (entry, _words(entry, begin, end, where)) for entry in entries if entry.start < end and entry.end > begin
     )
     return CalendarDay(day.day, day.isoformat(), f"{day:%A %d %B}", day.month == month, day == today, marks)
 

@@ -15,13 +15,14 @@ from opsapp.healing.moments import Moment, MomentLane, MomentMark, RuleThen, Sta
 from opsapp.lib.alike import FEWEST, TOGETHER_S, gathered
 from opsapp.ui import charts, words
 from opsapp.ui.charts import lanes as drawing
-from opsapp.ui.charts.frame import TimeAxis, Unit
+from opsapp.ui.charts.frame import TimeAxis
 from opsapp.ui.charts.lanes import LaneShown, MarkShown, StateShown
+from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import MOMENT
 from opsapp.ui.reader import UTC, Answers, Reader
 from opsapp.ui.words import DAY, HOUR
 
-from .momentwords import MomentAnswer, MomentLine, answer_of, lines_at
+from .momentwords import UNITS, MomentAnswer, MomentLine, answer_of, lines_at
 
 SPANS = (("1 h", HOUR), ("6 h", 6 * HOUR), ("1 d", DAY), ("7 d", 7 * DAY), ("30 d", 30 * DAY), ("1 y", 365 * DAY))
 LONGEST_S, LEAST_S, SECONDS_BELOW_S = 366 * DAY, 300, 600
@@ -33,19 +34,11 @@ ROWS = (
     ("people", "People"),
     ("machine", "Machine"),
 )
-RATE = Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
-UNITS = {"milliseconds": charts.MILLISECONDS, "percent": charts.PERCENT, "plain": charts.PLAIN, "rate": RATE}
 SHORT = 34
 ADDED = "runs"  # `add` in the address of an incident: what ran near it, too
 LEAST_AGAIN_S = 30
 EVENTS = 100
 LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
-
-
-class SpanLink(NamedTuple):
-    name: str
-    href: str
-    chosen: bool = False
 
 
 class LaneRow(NamedTuple):
@@ -84,8 +77,8 @@ class MomentShown(NamedTuple):
     again: int  # after so many seconds the same address has more to show; 0: it never has
     title: str
     answer: MomentAnswer
-    spans: tuple[SpanLink, ...]
-    moves: tuple[SpanLink, ...]
+    spans: tuple[LinkChoice, ...]
+    moves: tuple[LinkChoice, ...]
     local: tuple[str, str]
     address: str
     zone: str
@@ -131,13 +124,8 @@ def iso(at: float, *, seconds: bool) -> str:
     return words.local(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ" if seconds else "%Y-%m-%dT%H:%MZ")
 
 
-def told_in(answers: Answers) -> Moment | None:
-    told = answers.known(MOMENT)
-    return told
-
-
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    told = told_in(answers)
+    told = answers.known(MOMENT)
     return {"moment": None if told is None else shown(told, reader)}
 
 
@@ -220,18 +208,18 @@ class _Links:
         return self.to(told.since, told.until, min(told.until, max(told.since, at))) + "#moment"
 
 
-def _spans(told: Moment, link: _Links) -> tuple[SpanLink, ...]:
+def _spans(told: Moment, link: _Links) -> tuple[LinkChoice, ...]:
     """Of the same end, or around the crosshair where that is elsewhere."""
     length = told.until - told.since
     links = []
     for name, span in SPANS:
         until = told.until if told.at == told.until else min(told.until if told.live else 1e12, told.at + span / 2)
         chosen = abs(length - span) < max(60, told.step)
-        links.append(SpanLink(name, link.to(until - span, until, told.at) + "#moment", chosen))
+        links.append(LinkChoice(name, link.to(until - span, until, told.at) + "#moment", chosen))
     return tuple(links)
 
 
-def _moves(told: Moment, link: _Links) -> tuple[SpanLink, ...]:
+def _moves(told: Moment, link: _Links) -> tuple[LinkChoice, ...]:
     length = told.until - told.since
     by = length / 4
     ways = [("earlier", told.since - by, told.until - by, told.at - by)]
@@ -240,7 +228,7 @@ def _moves(told: Moment, link: _Links) -> tuple[SpanLink, ...]:
         since, until = told.at - wide, told.at + wide
         if LEAST_S <= until - since <= LONGEST_S:
             ways.append((name, since, until, told.at))
-    return tuple(SpanLink(name, link.to(since, until, at) + "#moment") for name, since, until, at in ways)
+    return tuple(LinkChoice(name, link.to(since, until, at) + "#moment") for name, since, until, at in ways)
 
 
 def _lane(told: MomentLane) -> LaneShown:

@@ -90,12 +90,7 @@ def _high(told: Moment, reader: Reader) -> Iterator[str]:
             )
 
 
-UNITS = {
-    "milliseconds": charts.MILLISECONDS,
-    "percent": charts.PERCENT,
-    "plain": charts.PLAIN,
-    "rate": charts.Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True),
-}
+UNITS = {"milliseconds": charts.MILLISECONDS, "percent": charts.PERCENT, "plain": charts.PLAIN, "rate": charts.RATE}
 
 
 def _stands_out(lane: MomentLane, highest: float, usual: float) -> bool:

@@ -85,7 +85,7 @@ def beats(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers[MONITOR]
-    told = moment.told_in(answers)
+    told = answers.known(MOMENT)
     metrics = [] if told is None else measured(monitor, answers[METRICS], told, reader)
     return {"monitor": monitor, "metrics": metrics}
 
@@ -93,10 +93,6 @@ def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
 def past(answers: Answers, reader: Reader) -> dict[str, object]:
     incidents = answers[INCIDENTS]
     return {"incidents": incidents[:8], "more_incidents": len(incidents) > 8}
-
-
-def place_of(monitor: MonitorRecord) -> str:
-    return f"/monitors/{monitor.id}"
 
 
 def looked(monitor: MonitorRecord) -> str:

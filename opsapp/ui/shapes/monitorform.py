@@ -9,6 +9,7 @@ from opsapp.lib.durations import in_words
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import ADMINS_WRITE, GeneralSettings, MonitorSettings
 from opsapp.monitoring.records import MonitorRecord
+from opsapp.ui.choices import PickOption
 from opsapp.ui.parts import AGENTS, MONITOR
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.monitortypes import TYPES, MonitorType
@@ -45,12 +46,6 @@ class FormKind(NamedTuple):
     address: str  # what its address looks like; empty: it has none
     first: tuple[str, ...]  # the fields that one must think of
     more: tuple[str, ...]  # those that have a sound value already
-
-
-class HostChoice(NamedTuple):
-    id: str
-    name: str
-    about: str
 
 
 def kind_of(declared: MonitorType) -> FormKind:
@@ -96,7 +91,7 @@ def edit(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title: str) -> dict[str, object]:
-    hosts = [HostChoice(host.id, host.hostname, host.status) for host in answers[AGENTS]]
+    hosts = [PickOption(host.id, host.hostname, host.status) for host in answers[AGENTS]]
     return {
         "title": title,
         "act_name": act,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from opsapp.lib.enumerated import listed
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES, TYPES, reason_of
 from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
 from opsapp.ui.parts import AUTOMATIONS, CHANNEL, CHANNELS, CONFIGURED, DELIVERIES, DELIVERY, FAILED, WAITING
@@ -91,8 +91,8 @@ def channel_of(row: ChannelRecord) -> ChannelLine:
 
 
 def takes(row: ChannelRecord) -> str:
-    which = "All messages" if len(row.severities) == len(SEVERITIES) else _joined(row.severities).capitalize()
-    about = f" about {_joined(row.tags)}" if row.tags else ""
+    which = "All messages" if len(row.severities) == len(SEVERITIES) else listed(row.severities).capitalize()
+    about = f" about {listed(row.tags)}" if row.tags else ""
     how = f", collected for {row.digest_s} s" if row.digest_s else ""
     answers = f" Its links answer as {row.answers_as}." if row.answers_as else ""
     return f"{which}{about}{how}.{answers}"
@@ -102,17 +102,13 @@ def quiet(row: ChannelRecord) -> str:
     hours = row.quiet_hours
     if not hours:
         return ""
-    days = "" if len(hours.days) == len(DAY_NAMES) else " on " + _joined([DAY_NAMES[day] for day in hours.days])
-    return f"{_joined(hours.severities).capitalize()} wait from {hours.start} to {hours.end}{days}."
-
-
-def _joined(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+    days = "" if len(hours.days) == len(DAY_NAMES) else " on " + listed([DAY_NAMES[day] for day in hours.days])
+    return f"{listed(hours.severities).capitalize()} wait from {hours.start} to {hours.end}{days}."
 
 
 def _route(severity: str, channels: list[ChannelLine]) -> SeverityRoute:
     names = [
-        channel.row.name + (f" (only {_joined(channel.row.tags)})" if channel.row.tags else "")
+        channel.row.name + (f" (only {listed(channel.row.tags)})" if channel.row.tags else "")
         for channel in channels
         if channel.row.enabled and severity in channel.row.severities
     ]
@@ -138,7 +134,6 @@ def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "types": types,
         "chosen": chosen,
         "row": {"severities": list(SEVERITIES)},
-        "choices": {},
         "title": f"Add a channel: {chosen.title}" if chosen else "Add a channel",
     }
 
@@ -160,7 +155,6 @@ def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "channel": channel_of(row),
         "row": row,
         "quiet_row": {"id": row.id, "quiet_hours": hours},
-        "choices": {},
         "move": f"channel.move-{row.type}",
         "uses": uses.of_channel(answers[AUTOMATIONS]),
         "sent": [sent_of(delivery) for delivery in answers[DELIVERIES]],

@@ -22,7 +22,7 @@ from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, s
 
 from . import foresight, happened, holds, monitorlist, problems
 from .requests import Question, cards, question
-from .stands import below, heading, is_new, is_well
+from .stands import below, heading, is_new, is_well, names_of
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
 WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds", "event": "Open"}
@@ -59,7 +59,6 @@ class WrongLine(NamedTuple):
 
 
 class NeedLine(NamedTuple):
-    look: str
     words: Sentence
     row: SuggestionRecord | None = None
 
@@ -71,7 +70,6 @@ class Pip(NamedTuple):
 
 class WorkLine(NamedTuple):
     name: tuple[Word, ...]
-    place: str
     words: Sentence
     next: str
     due: int | None
@@ -135,8 +133,7 @@ shape = merged(standing, wrong, side, monitors, feed)
 
 
 def _names(answers: Answers) -> NameBook:
-    overview = answers[OVERVIEW]
-    return NameBook(overview.monitor_ids, overview.agent_ids)
+    return names_of(answers[OVERVIEW])
 
 
 def _asked(answers: Answers, reader: Reader) -> list[Question]:
@@ -309,13 +306,13 @@ def _needs(answers: Answers, overview: Overview, reader: Reader) -> list[NeedLin
     for suggestion in answers[SUGGESTIONS][:3]:
         place = Word("See", "/healing/suggestions")
         words = said(suggestion.created_at, "icon:bulb", sentence_of(suggestion.message), " ", place)
-        lines.append(NeedLine("icon:bulb", words, suggestion))
+        lines.append(NeedLine(words, suggestion))
     failed = answers[DELIVERIES]
     if failed:
         names = listed(sorted({delivery.channel for delivery in failed}))
         messages = count(len(failed), "message", "messages")
         words = said(0, "bad", f"{messages} could not be delivered by {names}. ", Word("See", "/notifications"))
-        lines.append(NeedLine("bad", words))
+        lines.append(NeedLine(words))
     return lines
 
 
@@ -323,7 +320,7 @@ def _problem(row: ProblemRecord, reader: Reader) -> NeedLine:
     line = problems.line(row, reader)
     whose = "It is yours. " if row.owner == reader.username else "Nobody has it. " if row.owner is None else ""
     words = said(row.opened_at, line.look, Word(line.target, line.href), f": {line.words} {whose}", line.due)
-    return NeedLine(line.look, words)
+    return NeedLine(words)
 
 
 def _certificate(certificate: CertificateEnd) -> NeedLine:
@@ -331,7 +328,7 @@ def _certificate(certificate: CertificateEnd) -> NeedLine:
     days = certificate.days
     told = f" ends in {count(days, 'day')}." if days >= 0 else " has ended."
     look = "bad" if days < 3 else "warn"
-    return NeedLine(look, said(0, look, "The certificate of ", name, told))
+    return NeedLine(said(0, look, "The certificate of ", name, told))
 
 
 def _is_work(work: CaseUnderWay) -> bool:
@@ -360,7 +357,6 @@ def _work(work: CaseUnderWay, names: NameBook) -> WorkLine:
     after = f"then {work.then[0].action} {work.then[0].params}".strip() if work.then else "then people are told"
     return WorkLine(
         names.target(work.target),
-        f"/healing/cases/{quote(work.id, safe='')}",
         said(None, "", *told.get(state, (sentence_of(str(state)),))),
         " · ".join(fact for fact in (step, after) if fact),
         work.due if state in ("settling", "verifying") else work.left_until,

@@ -48,13 +48,6 @@ class FirstStep(NamedTuple):
     link: str = ""
 
 
-class KeyLine(NamedTuple):
-    name: str
-    about: str
-    ends: int | None
-    row: KeyShown
-
-
 class DocumentChange(NamedTuple):
     sign: str
     words: str
@@ -63,14 +56,12 @@ class DocumentChange(NamedTuple):
 
 def settings(answers: Answers, reader: Reader) -> dict[str, object]:
     own = answers[OWN]
-    keys = [KeyLine(row.name, f"{_kind_of(row)}, made by {row.username}", row.expires_at, row) for row in answers[KEYS]]
     sessions = sorted(answers[SESSIONS], key=lambda row: (not row.current, -row.created_at))
     return {
         "own": own,
         "row": plain(own) | {"timezone": own.timezone or ""},
-        "choices": {},
         "mine": sessions,
-        "keys": keys,
+        "keys": [(row, f"{_kind_of(row)}, made by {row.username}") for row in answers[KEYS]],
         "local": own.source == "local",
         "factor_here": own.source != "oidc",
     }
@@ -110,15 +101,12 @@ def size_of(number: float) -> str:
     return f"{number:g} bytes"
 
 
-class FoldedEntry(NamedTuple):
-    name: str
-    text: str
-
-
 class FoldedKind(NamedTuple):
+    """`entries`: of each its name and its text."""
+
     name: str
     total: int
-    entries: tuple[FoldedEntry, ...]
+    entries: tuple[tuple[str, str], ...]
 
 
 def as_code(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -127,14 +115,13 @@ def as_code(answers: Answers, reader: Reader) -> dict[str, object]:
         "row": {"document": document_text(document), "prune": "false"},
         "kinds": [folded(kind, entries) for kind, entries in document.items() if entries],
         "most": MOST_YAML,
-        "choices": {},
         "said_change": change_words,
     }
 
 
 def folded(kind: str, entries: list[JsonObject]) -> FoldedKind:
     """The first of them, each folded away."""
-    shown = tuple(FoldedEntry(_name_in(entry) or kind, yaml_text([entry])) for entry in entries[:MOST_YAML])
+    shown = tuple((_name_in(entry) or kind, yaml_text([entry])) for entry in entries[:MOST_YAML])
     return FoldedKind(kind, len(entries), shown)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from opsapp.healing.records import ProblemRecord
+from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import LEDGER, PEOPLE, PROBLEM, PROBLEMS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, heal, span, spoken_target
@@ -20,22 +21,12 @@ NAMELESS = NameBook()
 class ProblemLine(NamedTuple):
     target: str
     href: str
-    rule: str
-    rule_href: str
     look: str
     state: str
     words: str
     quiet: str
-    owner: str | None
     due: str
-    note: str
     row: dict[str, object]
-
-
-class ShownState(NamedTuple):
-    word: str
-    href: str
-    here: bool
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -44,7 +35,7 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "problems": lines(answers[PROBLEMS], reader),
         "shows": tuple(
-            ShownState(word, f"/healing/problems?state={state}" if state else "/healing/problems", asked == state)
+            LinkChoice(word, f"/healing/problems?state={state}" if state else "/healing/problems", asked == state)
             for word, state in shows
         ),
         "filtered": any(reader.query.get(name) for name in ("state", "owner", "rule_id", "target")),
@@ -85,15 +76,11 @@ def line(problem: ProblemRecord, reader: Reader) -> ProblemLine:
     return ProblemLine(
         spoken_target(problem.target),
         f"/healing/problems/{quote(problem.id, safe='')}",
-        problem.rule_id,
-        f"/healing/rules/{quote(problem.rule_id, safe='')}",
         look,
         state,
         sentence(problem),
         _quiet(problem, reader),
-        problem.owner,
         _due(problem, reader),
-        problem.note,
         plain(problem) | {"me": reader.username},
     )
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from opsapp.lib.months import month_back, month_name
 from opsapp.monitoring.engine import ReportedLine, ReportTotal
 from opsapp.ui import words
+from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import REPORT, TOTAL_LINE
 from opsapp.ui.reader import Answers, Reader, query_with, with_query
 from opsapp.ui.sentences.words import span
@@ -19,17 +20,10 @@ NOTHING = "–"
 BYS = {"monitor": "monitor", "tag": "tag", "group": "status page group"}
 
 
-class SpanLink(NamedTuple):
-    name: str
-    href: str
-    chosen: bool
-
-
 class MonthLine(NamedTuple):
     """A monitor, a tag, a group or all. What nobody can say is a dash."""
 
-    name: str
-    href: str | None
+    row: ReportedLine
     uptime: str
     down: str
     allowed: str
@@ -38,7 +32,6 @@ class MonthLine(NamedTuple):
     known: str
     unknown: str
     maintenance: str
-    incidents: int
 
 
 def with_zone(reader: Reader, earlier: Answers) -> dict[str, str]:
@@ -52,7 +45,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     asked = {name: reader.query.get(name, "") for name in FILTERS}
     return {
         "lines": [_line(row) for row in answers[REPORT]],
-        "total": _line(total)._replace(name=f"All {total.monitors}", href=None),
+        "total": _line(total),
         "period": month_name(month) if month else f"last {days} d",
         "lead": _lead(total, reader),
         "target": f"{total.target:g}",
@@ -62,7 +55,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "month": month,
         "months": words.months(reader),
         "spans": [
-            SpanLink(name, with_query(PATH, query_with(reader.query, days=count, month="")), str(count) == days)
+            LinkChoice(name, with_query(PATH, query_with(reader.query, days=count, month="")), str(count) == days)
             for count, name in SPANS
         ],
         "csv": with_query(f"{API}.csv", query_with(asked, zone=reader.zone)),
@@ -78,10 +71,9 @@ def _lead(total: ReportTotal, reader: Reader) -> str:
 
 
 def _line(row: ReportedLine) -> MonthLine:
-    uptime, left, monitor_id = row.uptime_percent, row.left_minutes, row.monitor_id
+    uptime, left = row.uptime_percent, row.left_minutes
     return MonthLine(
-        row.name,
-        f"/monitors/{monitor_id}" if monitor_id else None,
+        row,
         NOTHING if uptime is None else words.percent(uptime),
         _minutes(row.downtime_minutes),
         _minutes(row.allowed_minutes),
@@ -90,7 +82,6 @@ def _line(row: ReportedLine) -> MonthLine:
         words.percent(row.known_percent),
         _minutes(row.unknown_minutes),
         _minutes(row.maintenance_minutes),
-        row.incidents,
     )
 
 

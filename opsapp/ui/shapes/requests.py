@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opsapp.approvals.records import ApprovalRecord, PlanShown, TimesHelped, Vote
+from opsapp.approvals.records import ApprovalRecord, PlanShown, TimesHelped
 from opsapp.lib.alike import gathered
 from opsapp.ui.reader import Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word, asked_for, case, count, said, sentence_of, span
@@ -50,7 +50,6 @@ class Question(NamedTuple):
     refusal: str
     mine: bool
     why: Word | str
-    votes: tuple[Vote, ...]
     about: str
     others: tuple[Question, ...] = ()
 
@@ -68,7 +67,7 @@ def cards(asked: Iterable[Question]) -> list[Question]:
 def _same(question: Question) -> tuple[object, ...] | None:
     """What would be done, why, at which risk, and what its reader may do."""
     row, plan = question.row, question.plan
-    if plan.targets or row.quorum > 1 or question.votes:
+    if plan.targets or row.quorum > 1 or row.votes:
         return None
     done = (plan.rule_id, plan.condition, question.does) if row.kind == "heal" else json.dumps(row.plan)
     return row.kind, row.automation_id, done, question.risk, question.undo, question.refusal, question.mine
@@ -97,7 +96,6 @@ def question(record: ApprovalRecord, names: NameBook, reader: Reader) -> Questio
         refusal,
         not refusal and record.status == "pending",
         case(record.case_id),
-        record.votes,
         "".join(word.text for word in names.target(record.subject)) if heals else f"for {record.requested_by}",
     )
 

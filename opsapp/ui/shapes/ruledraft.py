@@ -14,6 +14,7 @@ from opsapp.ui.parts import NOW
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers
 from opsapp.ui.rowmoves import moved
+from opsapp.ui.words import separated
 from opsapp.wire.actions import ACTIONS
 
 from .conditionbuilder import build
@@ -99,7 +100,7 @@ def rule_of(draft: RuleDraft) -> JsonObject:
     texts = {name: text.replace("\r\n", "\n") for name, text in values.items() if name in TEXTS and text}
     times = {name: _seconds(text) if text else None for name, text in values.items() if name in DURATIONS}
     slo, window = values.get("budget_slo"), _span(values.get("budget_window") or "30d")
-    agents, monitors = names(values.get("agents", "")), names(values.get("monitors", ""))
+    agents, monitors = separated(values.get("agents", "")), separated(values.get("monitors", ""))
     share = values.get("holdout")
     return {
         **texts,
@@ -142,10 +143,6 @@ def _span(text: str) -> object:
     return seconds if isinstance(seconds, str) or text.strip().isdecimal() else durations.written(float(str(seconds)))
 
 
-def names(text: str) -> list[str]:
-    return [name for part in text.split(",") if (name := part.strip())]
-
-
 def _in_waves(waves: WaveSizes | str | None) -> str:
     """As it is written in the field: off, or 1, 10 %, 50 %, 100 %."""
     if not isinstance(waves, WaveSizes):
@@ -154,7 +151,7 @@ def _in_waves(waves: WaveSizes | str | None) -> str:
 
 
 def _waves(text: str) -> object:
-    parts = names(text)
+    parts = separated(text)
     if len(parts) < 2 and not text[:1].isdecimal():
         return text.strip() or None
     return {"first": _number(parts[0]), **({"growth": [_share(part) for part in parts[1:]]} if parts[1:] else {})}
@@ -178,7 +175,7 @@ def _value(kind: str, text: str) -> object:
     if kind in ("integer", "number"):
         return _number(text)
     if kind == "array":
-        return names(text)
+        return separated(text)
     if kind in ("object", "boolean"):
         try:
             return json.loads(text)

@@ -35,9 +35,7 @@ class PastStrip(NamedTuple):
 
 
 class PastFiring(NamedTuple):
-    when: Markup
-    target: str
-    place: str
+    row: RehearsedFiring
     lasted: str
     kind: str
     words: str
@@ -65,7 +63,7 @@ def past_of(answer: Rehearsed, reader: Reader) -> RulePast:
         (words.local(answer.since, reader.zone).strftime("%d %b %H:%M"), "now"),
         tuple(_strip(row, answer) for row in known[:TARGETS]),
         max(0, len(known) - TARGETS),
-        tuple(_firing(row, reader) for row in shown),
+        tuple(_firing(row) for row in shown),
         (answer.failures or 0) - len(shown),
     )
 
@@ -130,7 +128,7 @@ def _strip(row: RehearsedTarget, answer: Rehearsed) -> PastStrip:
     return PastStrip(row.target, told, bars)
 
 
-def _firing(row: RehearsedFiring, reader: Reader) -> PastFiring:
+def _firing(row: RehearsedFiring) -> PastFiring:
     lasted = "no end is known" if row.lasted_s is None else f"lasted {words.rough_span(row.lasted_s)}"
     if row.over_by_itself:
         kind, said = "ok", "over by itself"
@@ -139,4 +137,4 @@ def _firing(row: RehearsedFiring, reader: Reader) -> PastFiring:
         said = ", ".join(STOPS.get(word, word) for word in row.blocked_by)
     else:
         kind, said = "warn", "would have acted"
-    return PastFiring(words.clock(row.at, reader), row.target, row.link, lasted, kind, said)
+    return PastFiring(row, lasted, kind, said)

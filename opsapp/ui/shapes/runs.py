@@ -27,24 +27,20 @@ STATES = {  # status -> (kind, word, what it means)
 
 
 class RunShown(NamedTuple):
-    name: str
-    href: str
-    automation_href: str
+    row: RunRow
     kind: str
     word: str
     words: str
     at: int
     took: str
     by: str
-    exit_code: int | None
     under_way: bool
 
 
 class RunPartShown(NamedTuple):
-    step: str
+    part: RunPart
     kind: str
     word: str
-    href: str | None
 
 
 def shown_of(run: RunRow, now: float) -> RunShown:
@@ -54,16 +50,13 @@ def shown_of(run: RunRow, now: float) -> RunShown:
     whence, _, _ = run.origin.partition(":")
     origin = "" if whence in ("", "manual") else f", {spoken(whence).lower()}"
     return RunShown(
-        run.name,
-        f"/automations/runs/{run.run_id}",
-        f"/automations/{run.automation_id}",
+        run,
         kind,
         word,
         run.reason or words,
         began or run.created_at,
         took,
         f"{run.requested_by}{origin}",
-        run.exit_code,
         run.status in OPEN,
     )
 
@@ -72,15 +65,12 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     run = answers[RUN]
     shown, unseen = shown_of(run, reader.now), is_unseen(run.output, reader)
     return {
-        "title": f"Run of {shown.name}",
+        "title": f"Run of {run.name}",
         "it": shown,
-        "attempt": run.attempt,
         "output": "" if unseen else run.output,
         "unseen": unseen,
-        "truncated": run.truncated,
         "waits_for": run.request_id if run.status == "pending_approval" else None,
-        "inputs": sorted((name, str(value)) for name, value in run.inputs.items()),
-        "parent": f"/automations/runs/{run.parent}" if run.parent else None,
+        "inputs": sorted(run.inputs.items()),
         "parts": [part_of(part) for part in run.parts],
         "follow": f"/api/automations/runs/{run.run_id}/stream" if shown.under_way else None,
         "trace": trace_of_run(run) if reader.traced else None,
@@ -91,4 +81,4 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def part_of(part: RunPart) -> RunPartShown:
     kind, word, _ = STATES.get(part.status, ("off", spoken(part.status), ""))
-    return RunPartShown(part.step, kind, word, f"/automations/runs/{part.run_id}" if part.run_id else None)
+    return RunPartShown(part, kind, word)

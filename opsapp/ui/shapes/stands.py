@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from opsapp.healing.overview_answers import Overview
-from opsapp.ui.sentences import count, listed, sentence_of
+from opsapp.ui.sentences import NameBook, count, listed, sentence_of
+
+
+def names_of(overview: Overview | None) -> NameBook:
+    """None: who is in a team is not told of everything."""
+    return NameBook() if overview is None else NameBook(overview.monitor_ids, overview.agent_ids)
 
 
 def is_new(overview: Overview) -> bool:

@@ -323,7 +323,7 @@ def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Defer
 
 def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, object]:
     part = builder.part_of(page, name)
-    source = builder.filled(part.source, ids) if part is not None and part.facts else None
+    source = builder.filled(part.source, ids) if part is not None else None
     if source is None:
         return {}
     return {act.inputs: builder.dig(value_of(ask(request, "GET", source)), act.inputs)}

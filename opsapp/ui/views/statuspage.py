@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from pyramid.request import Request
 from pyramid.response import Response
@@ -145,19 +146,28 @@ add_facet(OwnStatusPage, "incidents", OwnIncidents)
 add_facet(OwnStatusPage, "monitors", OwnMonitors)
 
 
+def public(*contexts: type, name: str = "", returns: str = "text/html", **options: Any) -> Callable[[Any], Any]:
+    """A view that anybody may ask for, of the page of all and of those of their own."""
+
+    def declared(view: Any) -> Any:
+        for context in contexts:  # as if each decorator stood where this one does
+            view = api.get(context, name, role="public", returns=returns, _depth=1, **options)(view)
+        return view
+
+    return declared
+
+
 class Month(Query):
     month = text(7, 7, pattern="[12][0-9]{3}-(0[1-9]|1[0-2])", example="a month like 2026-11", default=None)
 
 
-@api.get(StatusPage, role="public", returns="text/html")
-@api.get(OwnStatusPage, role="public", returns="text/html")
+@public(StatusPage, OwnStatusPage)
 def page(context: Facet, request: Request) -> Deferred:
     looks, place = about(request), place_of(request)
     return kept(request, f"page {looks!r}", lambda document: statuspage.page(looks, document, place), "text/html")
 
 
-@api.get(MonthsFacet, role="public", query=Month, returns="text/html")
-@api.get(OwnMonths, role="public", query=Month, returns="text/html")
+@public(MonthsFacet, OwnMonths, query=Month)
 def history(context: MonthsFacet, request: Request) -> Response:
     """Incidents and maintenance of a month of the page's zone."""
     looks, now, scope = about(request), request.node.clock.now(), scope_of(request)
@@ -174,8 +184,7 @@ def history(context: MonthsFacet, request: Request) -> Response:
     return tagged(request, text, "text/html")
 
 
-@api.get(PublicIncidentPage, role="public", returns="text/html")
-@api.get(OwnIncidentPage, role="public", returns="text/html")
+@public(PublicIncidentPage, OwnIncidentPage)
 def incident_page(context: PublicIncidentPage, request: Request) -> Response:
     incident = published_incident(request.node, request.root, context.__name__, scope_of(request))
     if incident is None:
@@ -183,8 +192,7 @@ def incident_page(context: PublicIncidentPage, request: Request) -> Response:
     return tagged(request, statuspage.incident_page(about(request), incident, place_of(request)), "text/html")
 
 
-@api.get(PublicMonitorPage, role="public", returns="text/html")
-@api.get(OwnMonitorPage, role="public", returns="text/html")
+@public(PublicMonitorPage, OwnMonitorPage)
 def monitor_page(context: PublicMonitorPage, request: Request) -> Deferred:
     looks, monitor_id, place = about(request), context.__name__, place_of(request)
 
@@ -200,8 +208,7 @@ def stylesheet(context: Root, request: Request) -> Response:
     return tagged(request, statuspage.file_text("status.css"), "text/css")
 
 
-@api.get(StatusPage, "theme.css", role="public", returns="text/css")
-@api.get(OwnStatusPage, "theme.css", role="public", returns="text/css")
+@public(StatusPage, OwnStatusPage, name="theme.css", returns="text/css")
 def theme(context: Facet, request: Request) -> Response:
     return tagged(request, statuspage.theme(about(request)), "text/css")
 
@@ -231,8 +238,7 @@ def document(context: OwnStatusPage, request: Request) -> Deferred:
     return kept(request, "json", dumps, "application/json")
 
 
-@api.get(StatusPage, "calendar.ics", role="public", returns="text/calendar")
-@api.get(OwnStatusPage, "calendar.ics", role="public", returns="text/calendar")
+@public(StatusPage, OwnStatusPage, name="calendar.ics", returns="text/calendar")
 def calendar(context: Facet, request: Request) -> Response:
     """Maintenance, for programs that follow a calendar; what was cancelled says so."""
     names = published(request.node, request.root, scope_of(request))
@@ -241,8 +247,7 @@ def calendar(context: Facet, request: Request) -> Response:
     return tagged(request, engine.calendar_text(title, shown, names, link), "text/calendar")
 
 
-@api.get(Badge, role="public", returns="image/svg+xml")
-@api.get(OwnBadge, role="public", returns="image/svg+xml")
+@public(Badge, OwnBadge, returns="image/svg+xml")
 def badge(context: Badge, request: Request) -> Deferred:
     monitor_id = context.__name__
 

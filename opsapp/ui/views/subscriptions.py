@@ -19,7 +19,7 @@ from opsapp.web.answers import Deferred
 from opsapp.web.errors import headers_of, status_of
 from opsapp.web.forms import read_form
 
-from .statuspage import OwnStatusPage, StatusPage, about, place_of, slug_of
+from .statuspage import OwnStatusPage, StatusPage, about, place_of, public, slug_of
 
 ASKED = {  # by kind: what to do now
     "mail": ("Look into your inbox", "If this address can be told, it now has a message. Open the link in it within 24 "
@@ -96,8 +96,7 @@ add_facet(OwnStatusPage, "confirm", OwnConfirmLinks)
 add_facet(OwnStatusPage, "unsubscribe", OwnLeaveLinks)
 
 
-@api.get(SubscribeForm, role="public", returns="text/html")
-@api.get(OwnSubscribeForm, role="public", returns="text/html")
+@public(SubscribeForm, OwnSubscribeForm)
 def subscribe_page(context: SubscribeForm, request: Request) -> Response:
     """Where a form that came back with a mistake stands: opened again, it is empty."""
     place = place_of(request)
@@ -129,8 +128,7 @@ def asked(node: Node, ip: str, looks: PublicPage, wanted: SubscriptionRecord, pl
     return html(statuspage.note(looks, "ok", *ASKED[wanted.kind], place=place))
 
 
-@api.get(ConfirmLink, role="public", returns="text/html")
-@api.get(OwnConfirmLink, role="public", returns="text/html")
+@public(ConfirmLink, OwnConfirmLink)
 def confirm_page(context: ConfirmLink, request: Request) -> Response:
     if not engine.waits(request.root, context.__name__, slug_of(request)):
         return said(request, "warn", *GONE, status=404)
@@ -148,8 +146,7 @@ def confirm(context: ConfirmLink, request: Request) -> Response:
     return said(request, "ok", "You are subscribed", "Every message has a link to leave.")
 
 
-@api.get(LeaveLink, role="public", returns="text/html")
-@api.get(OwnLeaveLink, role="public", returns="text/html")
+@public(LeaveLink, OwnLeaveLink)
 def leave_page(context: LeaveLink, request: Request) -> Response:
     if not engine.belongs(request.root, context.__name__, slug_of(request)):
         return left(request)
