@@ -132,9 +132,9 @@ def forget_form(root: Root, sent: SentForm) -> None:
 
 
 def _meaning(raw: bytes) -> str:
-    """A client that repeats itself may write its keys in another order."""
+    """A client that repeats itself may write its keys in another order, and `{}` where it sent nothing."""
     try:
-        value = loads(raw)
+        value = loads(raw or b"{}")
     except Malformed:
         return _digest(raw)
     return _digest(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())

@@ -48,3 +48,12 @@ def test_the_same_body_is_one_that_says_the_same(service):
     assert ask(b'{"inputs": {"y": "2", "x": "\\u0031"}}\n') == first
     assert ask(b'{"inputs":{"x":"2","y":"1"}}', 409)["code"] == "idempotency_key_reused"
     assert len(service.vera.get("/api/automations/runs").json) == 1
+
+
+def test_no_body_and_an_empty_object_say_the_same(service):
+    body = {"name": "a", "type": "script", "params": {"script": "true"}}
+    made = service.otto.post_json("/api/automations", body).json["id"]
+    path, headers = f"/api/automations/{made}/run", {"Idempotency-Key": "one"}
+    first = service.otto.post(path, headers=headers).json
+    assert service.otto.post_json(path, {}, headers=headers).json == first
+    assert len(service.vera.get("/api/automations/runs").json) == 1
