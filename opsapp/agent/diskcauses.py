@@ -46,7 +46,7 @@ def look(mount: str, going: Going) -> Optional[HostCause]:
     usage, device = usage_of(mount), os.stat(mount).st_dev
     if usage.lacks_inodes:  # a deleted file that somebody holds is only one of them
         return _by_number(mount, usage, walk(mount, device, going))
-    held = deleted_on(device, going)
+    held = deleted_on(mount, going)
     if held and held[0].size >= HELD_SHARE * usage.used:
         first = held[0]
         lines = [f"{size_of(files.size)} {files.holder.name} (pid {files.holder.pid}): {', '.join(files.paths[:3])}"
@@ -102,12 +102,12 @@ def _take_in(walked: Walked, directory: str, device: int) -> List[str]:
     with os.scandir(directory) as entries:
         for entry in entries:
             about = entry.stat(follow_symlinks=False)
-            if about.st_dev != device:
-                continue
-            count += 1
             if entry.is_dir(follow_symlinks=False):
-                below.append(entry.path)
+                if about.st_dev == device:  # else another file system is mounted there
+                    below.append(entry.path)
+                    count += 1
                 continue
+            count += 1  # in an overlay, the device of a file is that of the file system it lies on
             taken = about.st_blocks * 512
             size += taken
             if len(walked.files) < NAMED or taken > walked.files[-1][0]:

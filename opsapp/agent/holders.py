@@ -38,15 +38,18 @@ def listener(port: int, going: Going) -> Optional[Holder]:
     return None
 
 
-def deleted_on(device: int, going: Going) -> List[DeletedFiles]:
-    """Deleted files that are still open on the device, the largest first; a file counts once."""
+def deleted_on(mount: str, going: Going) -> List[DeletedFiles]:
+    """Deleted files of the mount that are still open, the largest first; a file counts once."""
+    device, mount_id = os.stat(mount).st_dev, _mount_id(mount)
     sizes: Dict[int, int] = {}
     paths: Dict[int, List[str]] = {}
     seen: Set[int] = set()
     for pid, descriptor in _descriptors(going):
         try:
             about = os.stat(descriptor)
-            if about.st_nlink or about.st_dev != device or not stat.S_ISREG(about.st_mode) or about.st_ino in seen:
+            if about.st_nlink or not stat.S_ISREG(about.st_mode) or about.st_ino in seen:
+                continue
+            if about.st_dev != device and _mount_id_at(descriptor) != mount_id:
                 continue
             path = os.readlink(descriptor)
         except OSError:  # closed meanwhile
@@ -56,6 +59,20 @@ def deleted_on(device: int, going: Going) -> List[DeletedFiles]:
         paths.setdefault(pid, []).append(path)
     held = [DeletedFiles(_holder(pid), size, tuple(paths[pid])) for pid, size in sizes.items()]
     return sorted(held, key=lambda files: -files.size)
+
+
+def _mount_id(mount: str) -> str:
+    descriptor = os.open(mount, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return _mount_id_at(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
+
+
+def _mount_id_at(descriptor: str) -> str:
+    """The mount of an open file. In an overlay, the device of a file is that of the file system it lies on."""
+    lines = (maybe(descriptor.replace("/fd/", "/fdinfo/")) or "").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("mnt_id:")), "")
 
 
 def _sockets_on(port: int) -> Iterator[str]:

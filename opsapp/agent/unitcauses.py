@@ -6,6 +6,7 @@ What the last lines say is only named where the host, looked at now, is so. Must
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import signal
 import socket
@@ -23,6 +24,7 @@ from .services import ask, is_masked
 PROPERTIES = (
     "Id", "LoadState", "UnitFileState", "ActiveState", "Result", "ExecMainCode", "ExecMainStatus", "ExecStart",
     "PIDFile", "MemoryMax", "RootDirectory", "RootImage", "ControlGroup", "ExecMainExitTimestampMonotonic",
+    "User",
 )  # fmt: skip
 LINES = 15
 _KILLED, _DUMPED = "2", "3"  # how the kernel says that a process was ended by a signal
@@ -42,6 +44,27 @@ _NO_NAME = re.compile(
     r"temporary failure in name resolution)\W*(?P<name>[a-z0-9_.-]+\.[a-z0-9.-]+)?"
 )
 _NOT_YET_VALID = re.compile(r"(?i)not yet valid|clock skew|CERT_NOT_YET_VALID")
+_STEP_FAILED = re.compile(r"Failed at step [A-Z_]+ spawning ")  # systemd, before the program has begun
+_NO_VARIABLES = re.compile(r"Failed to load environment files")
+NO_USER = "217"  # of this step some versions write no line
+# What systemd says by the status of a process that it could not turn into the program.
+STEPS = {
+    "200": "its working directory cannot be entered",
+    "203": "its program cannot be executed",
+    "208": "its input cannot be opened",
+    "209": "its output cannot be opened",
+    "216": "its group is not known on the host",
+    "217": "its user is not known on the host",
+    "222": "its output of errors cannot be opened",
+    "224": "its session cannot be opened (PAM)",
+    "226": "a directory that it is limited to does not exist, or the limits cannot be set up",
+    "233": "its runtime directory cannot be made",
+    "238": "its state directory cannot be made",
+    "239": "its cache directory cannot be made",
+    "240": "its log directory cannot be made",
+    "241": "its configuration directory cannot be made",
+    "243": "a secret that it is given cannot be read",
+}
 _NO_PLACE = re.compile(r"(?i)privilege separation directory")  # it is there only while the unit runs
 
 
@@ -102,6 +125,7 @@ def _stopped(name: str, unit: Mapping[str, str], budget: Budget) -> Optional[Hos
         or of_configuration(name, lines, budget)
         or stale_pid_file(name, unit, lines)
         or _of_clock(name, lines, budget)
+        or not_startable(name, unit, lines)
         or ended(name, unit, lines)
     )
 
@@ -250,11 +274,35 @@ def is_synchronised(budget: Budget) -> Optional[bool]:
     return output.strip().endswith("=yes") if code == 0 and "NTPSynchronized=" in output else None
 
 
+def not_startable(name: str, unit: Mapping[str, str], lines: List[str]) -> Optional[HostCause]:
+    """What systemd lacked to start the program. A program may end with such a status, too: the line tells it apart."""
+    status = unit.get("ExecMainStatus", "")
+    is_said = any(map(_STEP_FAILED.search, lines)) or (status == NO_USER and _is_unknown(unit.get("User", "")))
+    reason = STEPS.get(status) if is_said else None
+    if unit.get("Result") == "resources" and any(map(_NO_VARIABLES.search, lines)):
+        reason = "its file of variables cannot be read"
+    return cause_of("not_startable", *lines, service=name, reason=reason) if reason else None
+
+
+def _signal_of(status: str) -> str:
+    try:
+        return f"{status} ({signal.Signals(int(status)).name})"
+    except ValueError:  # a real-time signal has no name
+        return status
+
+
+def _is_unknown(user: str) -> bool:
+    try:
+        return bool(user) and not user.isdigit() and not pwd.getpwnam(user)
+    except KeyError:
+        return True
+
+
 def ended(name: str, unit: Mapping[str, str], lines: List[str]) -> Optional[HostCause]:
     """How its last process ended, where that was no good end."""
     status = unit.get("ExecMainStatus", "0")
     if unit.get("Result") in (None, "", "success") or status in ("", "0"):
         return None
     if unit.get("ExecMainCode") in (_KILLED, _DUMPED):
-        return cause_of("ended_by_signal", *lines, service=name, signal=status)
+        return cause_of("ended_by_signal", *lines, service=name, signal=_signal_of(status))
     return cause_of("exited", *lines, service=name, code=status)

@@ -33,6 +33,7 @@ class Asked:
     encodings: str = ""
     known: str = ""  # If-None-Match
     role: str | None = None
+    limited: bool = False  # in a team: only what it may see is open
 
     @classmethod
     def of(cls, environ: dict[str, Any]) -> Asked:

@@ -4,6 +4,7 @@ An answer never shows a stack trace, a path or HTML under /api."""
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pyramid.config import Configurator
@@ -107,7 +108,10 @@ def problem_of(error: BaseException) -> problems.Problem:
 
 
 def answer(request: Request, problem: problems.Problem) -> Response:
-    return answer_to(request.registry, Asked.of(request.environ), problem)
+    asked = Asked.of(request.environ)
+    if not asked.is_api and asked.role is not None and request.sight is not None:
+        asked = replace(asked, limited=True)  # the page's menu leads to nothing that its reader may not open
+    return answer_to(request.registry, asked, problem)
 
 
 def answer_to(registry: Any, asked: Asked, problem: problems.Problem) -> Response:

@@ -208,6 +208,11 @@ CAUSES: Dict[str, CauseKind] = _table(
         "the host's clock is {seconds} s {side} that of the service, and {synchronised}",
         "Let the host synchronise its clock. If many hosts say so, look at the clock of the service.",
     ),
+    CauseKind(
+        "not_startable",
+        "{service} could not be started: {reason}",
+        "The last lines of the unit say more; correct the unit, or make what it names.",
+    ),
     CauseKind("ended_by_signal", "{service} was ended by signal {signal}", "The last lines of the unit say more."),
     CauseKind("exited", "{service} ended with exit code {code}", "The last lines of the unit say why."),
 )

@@ -38,6 +38,20 @@ def test_who_is_in_no_team_has_the_rights_of_the_role(service, monitors):
     assert names_seen(service.vera) == ["shop"]
 
 
+@pytest.mark.parametrize("path", ["/nonsense", "/agents/0000", "/users"])
+def test_the_menu_of_an_error_leads_who_is_in_a_team_only_where_they_may_go(service, monitors, path):
+    service.vera.get("/api/me")
+    team_of(service, "vera", **SEE)
+    browser = service.browser("vera")
+
+    def menu_of(page):
+        return [link["href"] for link in page.html.select(".side nav a")]
+
+    refused = menu_of(browser.get(path, status="4*"))
+    assert refused == menu_of(browser.get("/monitors"))
+    assert "/healing" not in refused
+
+
 def test_an_admin_is_not_limited_by_a_team(service, monitors):
     team_of(service, "ada", **SEE)
     assert names_seen(service.ada) == ["bank", "shop"]

@@ -62,14 +62,45 @@ def told(cause):
         ({"Result": "oom-kill", "MemoryMax": str(1 << 60)}, "out_of_host_memory",
          CAUSES["out_of_host_memory"].sentence),
         ({"Result": "signal", "ExecMainCode": "2", "ExecMainStatus": "9"}, "ended_by_signal",
-         "{service} was ended by signal 9"),
+         "{service} was ended by signal 9 (SIGKILL)"),
+        ({"Result": "signal", "ExecMainCode": "2", "ExecMainStatus": "999"}, "ended_by_signal",
+         "{service} was ended by signal 999"),
         ({"ExecMainStatus": "125"}, "exited", "{service} ended with exit code 125"),
+        ({"ExecMainStatus": "217"}, "exited", "{service} ended with exit code 217"),
     ],
 )  # fmt: skip
 def test_what_a_unit_shows(look, unit, cause_id, sentence):
     subject = LookSubject(service="web.service")
     cause = look(subject, systemd(["it broke"], **unit))
     assert told(cause) == (cause_id, sentence.format(service="web"))
+
+
+@pytest.mark.parametrize(
+    ("status", "step", "reason"),
+    [
+        ("200", "CHDIR", "its working directory cannot be entered"),
+        ("203", "EXEC", "its program cannot be executed"),
+        ("217", "USER", "its user is not known on the host"),
+    ],
+)
+def test_a_unit_that_systemd_could_not_start_says_what_it_lacks(look, status, step, reason):
+    line = f"web.service: Failed at step {step} spawning /bin/web: Permission denied"
+    cause = look(LookSubject(service="web"), systemd([line], ExecMainStatus=status))
+    assert told(cause) == ("not_startable", f"web could not be started: {reason}")
+    assert cause.evidence == (line,)
+
+
+@pytest.mark.parametrize(("user", "cause_id"), [("nobody-of-this-name", "not_startable"), ("root", "exited")])
+def test_a_unit_whose_user_is_gone_although_no_line_says_it(look, user, cause_id):
+    """systemd 252 writes only the status, and a program may end with the same one."""
+    line = "web.service: Main process exited, code=exited, status=217/USER"
+    assert look(LookSubject(service="web"), systemd([line], ExecMainStatus="217", User=user)).id == cause_id
+
+
+def test_a_unit_whose_file_of_variables_is_gone(look):
+    line = "web.service: Failed to load environment files: No such file or directory"
+    cause = look(LookSubject(service="web"), systemd([line], Result="resources", ExecMainStatus="0"))
+    assert told(cause) == ("not_startable", "web could not be started: its file of variables cannot be read")
 
 
 def test_the_last_lines_are_evidence(look):
@@ -228,6 +259,18 @@ def mounted(tmp_path):
     subprocess.run(["umount", "-l", place], check=True)
 
 
+@pytest.fixture
+def overlaid(tmp_path, mounted):
+    """Files of an overlay carry the device of the file system that they lie on, its directories that of the overlay."""
+    place = tmp_path / "overlaid"
+    for directory in (place, tmp_path / "lower", mounted / "upper", mounted / "work"):
+        directory.mkdir()
+    options = f"lowerdir={tmp_path}/lower,upperdir={mounted}/upper,workdir={mounted}/work"
+    subprocess.run(["mount", "-t", "overlay", "-o", options, "overlay", place], check=True)
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
 def fill(path, size):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x" * size)
@@ -252,6 +295,22 @@ def test_deleted_and_held_open_and_by_whom(look, mounted):
     assert cause.id == "disk_held"
     assert (cause.fields["size"], cause.fields["pid"]) == ("3 MB", str(os.getpid()))
     assert "gone.log" in cause.evidence[0]
+
+
+def test_an_overlay_is_full_of_its_own_files(look, overlaid):
+    fill(overlaid / "log/big.log", 3_600_000)
+    cause = look(LookSubject(mount=str(overlaid)))
+    assert cause.sentence == f"{overlaid} is 86 % full: the most is in {overlaid}/log (3.6 MB)"
+
+
+def test_deleted_files_of_an_overlay_are_held_there(look, overlaid):
+    path = overlaid / "gone.log"
+    with path.open("wb") as file:
+        file.write(b"x" * 3_000_000)
+        file.flush()
+        path.unlink()
+        cause = look(LookSubject(mount=str(overlaid)))
+    assert (cause.id, cause.fields["pid"]) == ("disk_held", str(os.getpid()))
 
 
 def test_a_table_of_inodes_that_is_full(look, mounted):

@@ -108,7 +108,8 @@ def problem_page(registry: Any, asked: Asked, status: int, problem: Problem) -> 
         return see_other(demanded.PAGE)
     kept = keptforms.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
     if not isinstance(problem, StaleForm) or not kept:
-        return error_page(builder.known_of(registry), asked, status, problem)
+        pages = builder.known_of(registry)
+        return error_page(pages.for_teams() if asked.limited else pages, asked, status, problem)
     known = {"title": problem.message, "next": asked.path, "fields": keptforms.fields_of(kept)}
     return render("go_on.jinja2", known | {"csrf_of_form": problem.token}, status)
 
