@@ -19,7 +19,7 @@ from opsapp.web.peers import is_forwarded
 
 from . import engine
 from .engine import Actor
-from .resources import ACCEPTED, OK, record
+from .resources import ACCEPTED, OK
 
 View = Callable[[Any, Request], Any]
 
@@ -67,8 +67,7 @@ audit_deriver.options = ("audit",)  # type: ignore[attr-defined]
 
 
 def note_default(request: Request, action: str, result: str) -> None:
-    who = request.actor
-    record(request.root, username=who.username, ip=who.ip, action=action, target=_target(request), result=result)
+    engine.note(request.root, request.actor, action, _target(request), result=result)
 
 
 def note_refusal(request: Request, action: str, reason: str) -> None:

@@ -91,6 +91,17 @@ def configured(settings: Settings, *, new_history: bool = False) -> Configurator
     return config
 
 
+@contextlib.contextmanager
+def opened(settings: Settings, *, new_history: bool = False) -> Iterator[tuple[Configurator, Any]]:
+    """The application of a store, and its node, which is stopped afterwards."""
+    config = configured(settings, new_history=new_history)
+    node = config.registry["opsapp.node"]
+    try:
+        yield config, node
+    finally:
+        node.stop()
+
+
 def refuse_root(settings: Settings) -> None:
     """What root writes beside another user's files, that user's service could not read."""
     for path in backup.files_of({**settings, **store_settings(settings)}) if os.geteuid() == 0 else []:

@@ -8,7 +8,7 @@ from typing import Any
 from opsapp import app
 from opsapp.runtime import sealedstore
 
-from .places import add_options, configured, existing, settings_of
+from .places import add_options, existing, opened, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -18,11 +18,7 @@ def add_commands(commands: Any) -> None:
 
 
 def rekey_store(asked: argparse.Namespace) -> None:
-    config = configured(existing(settings_of(asked)))
-    node = config.registry["opsapp.node"]
-    try:
+    with opened(existing(settings_of(asked))) as (config, node):
         app.bring_up_to_date(config, node)
         count = sealedstore.rekey(node)
-    finally:
-        node.stop()
     print(f"made a new master key and sealed {count} secrets anew")

@@ -23,7 +23,7 @@ from opsapp.web import configfile
 from opsapp.wire.records import made
 from opsapp.wire.records import plain as as_json
 
-from .places import Mistaken, add_options, configured, existing, plain, settings_of
+from .places import Mistaken, add_options, existing, opened, plain, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -60,17 +60,13 @@ def _answer(url: str, path: str) -> JsonObject:
 
 def read(asked: argparse.Namespace) -> tuple[PublicPage, StatusDocument]:
     """The page is read from the store. What nobody has looked at for too long is unknown."""
-    config = configured(existing(settings_of(asked)))
-    node = config.registry["opsapp.node"]
-    try:
+    with opened(existing(settings_of(asked))) as (config, node):
         app.bring_up_to_date(config, node)
         configfile.consult(config.registry)
         prepare_board(node)
         node.transact(register_of(node).catch_up)
         serieswork.follow(node)
         return node.transact(lambda root: (public_page(root), status_document(node, root)))
-    finally:
-        node.stop()
 
 
 def write(directory: Path, about: PublicPage, document: StatusDocument, base_url: str) -> None:

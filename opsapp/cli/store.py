@@ -17,7 +17,7 @@ from opsapp.web import configfile
 
 from . import cluster, remote
 from .config import known_steps
-from .places import Mistaken, add_options, configured, existing, plain, refuse_root, settings_of
+from .places import Mistaken, add_options, existing, opened, plain, refuse_root, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -50,28 +50,20 @@ def init_store(asked: argparse.Namespace) -> None:
         with _copying():
             cluster.make(asked)
         return
-    configured_app = configured(settings_of(asked), new_history=asked.new_history)
-    node = configured_app.registry["opsapp.node"]
-    try:
-        app.bring_up_to_date(configured_app, node, copy=not asked.no_backup)
-        configfile.load(configured_app.registry)
-        for prepare in configured_app.registry.opsapp_preparations:
+    with opened(settings_of(asked), new_history=asked.new_history) as (config, node):
+        app.bring_up_to_date(config, node, copy=not asked.no_backup)
+        configfile.load(config.registry)
+        for prepare in config.registry.opsapp_preparations:
             prepare(node)
-    finally:
-        node.stop()
     print("the store is ready")
 
 
 def pack_store(asked: argparse.Namespace) -> None:
     if asked.url:
         remote.ask(asked.url, remote.token_of(asked), "POST", "/api/store/pack", {"days": asked.days})
-        print("packed")
-        return
-    node = configured(existing(settings_of(asked))).registry["opsapp.node"]
-    try:
-        storepack.pack(node.store, asked.days, node.clock.now())
-    finally:
-        node.stop()
+    else:
+        with opened(existing(settings_of(asked))) as (_, node):
+            storepack.pack(node.store, asked.days, node.clock.now())
     print("packed")
 
 

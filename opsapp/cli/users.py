@@ -17,7 +17,7 @@ from opsapp.auth import engine
 from opsapp.tree.acl import ROLES
 from opsapp.web import configfile
 
-from .places import add_options, configured, existing, settings_of
+from .places import add_options, existing, opened, settings_of
 
 
 def add_commands(commands: Any) -> None:
@@ -44,14 +44,10 @@ def add_commands(commands: Any) -> None:
 def _opened(asked: argparse.Namespace, *, anew: bool = False) -> Iterator[Any]:
     """The node of a store; with `anew`, of one that may be made here and now."""
     settings = settings_of(asked)
-    config = configured(settings if anew else existing(settings))
-    node = config.registry["opsapp.node"]
-    try:
+    with opened(settings if anew else existing(settings)) as (config, node):
         app.bring_up_to_date(config, node)
         configfile.consult(config.registry)
         yield node
-    finally:
-        node.stop()
 
 
 def ask_password() -> str:

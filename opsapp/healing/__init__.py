@@ -21,7 +21,7 @@ def includeme(config):
 
     from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
     from .deployments import Deployment
-    from .engine import dependencies, deploymentreach, deployments, health, inlets, memberviews, reach
+    from .engine import dependencies, deployments, health, inlets, memberviews, reach
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .logic.graph import Dependency
@@ -66,7 +66,7 @@ def includeme(config):
     )
     config.add_deletable(Deletable("rule", "admin", "/healing/rules/{}", put_rule_back))
     config.add_deletable(Deletable("dependency", "admin", "/healing/dependencies", dependencies.add_edge_back))
-    config.add_reach(Deployment, deploymentreach.tags_of_deployment)
+    config.add_reach(Deployment, deployments.tags_of_deployment)
     config.add_deletable(Deletable("deployment", "operator", "/deployments", deployments.put_back))
     config.add_deletable(Deletable("inlet", "admin", "/healing/inlets", inlets.put_back))
     config.add_applier("opsapp.healing.engine.default_rules.declare")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 
+from .problems import TooMany
+
 MINUTE_S = 60.0
 
 
@@ -13,8 +15,8 @@ class MinuteCounts:
         self._recent: dict[str, deque[float]] = {}
         self._lock = threading.Lock()
 
-    def wait(self, who: str, most: int, now: float) -> float:
-        """Counts one more, unless there were `most` already: then how many seconds to wait for the next."""
+    def admit(self, who: str, most: int, now: float, what: str) -> None:
+        """Counts one more of `what`. TooMany where there were `most` already: what is refused is not counted."""
         with self._lock:
             for name in [name for name, times in self._recent.items() if times[-1] <= now - MINUTE_S]:
                 del self._recent[name]
@@ -22,6 +24,6 @@ class MinuteCounts:
             while times and times[0] <= now - MINUTE_S:
                 times.popleft()
             if len(times) >= most:
-                return times[0] + MINUTE_S - now
+                wait = times[0] + MINUTE_S - now
+                raise TooMany(f"At most {most} {what} a minute. Wait {wait:.0f} seconds.", retry_after=wait)
             times.append(now)
-            return 0.0

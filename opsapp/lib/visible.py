@@ -1,4 +1,5 @@
-"""Text without characters that move the cursor or turn the direction of what follows.
+"""Text as it can be shown: no longer than there is room, and without characters that move the cursor or turn the
+direction of what follows.
 
 In a name they make one thing look like another, in a terminal or a page.
 """
@@ -18,6 +19,11 @@ REPLACED_BY = "\ufffd"
 def visible(text: str) -> str:
     """What others sent, with such characters replaced."""
     return _DECEIVING.sub(REPLACED_BY, text)
+
+
+def clip(text: str, longest: int) -> str:
+    """A text that is not too long."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def name_kind(high: int = 200) -> Text:

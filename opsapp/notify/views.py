@@ -13,7 +13,7 @@ from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import counted, page_of
 from opsapp.web.schemas import Deleted
-from opsapp.wire.records import changed, made, plain
+from opsapp.wire.records import changed, extended, made, plain
 
 from .engine import channels as engine
 from .engine.dispatch import begin_test
@@ -73,7 +73,7 @@ def update(context: Channel, request: Request) -> Any:
     before, given = context.fields, request.valid_body
     engine.change(request.root, context, changed(context.record, given), made(ChannelAddress, given).full)
     request.audit("channel.update", context.id, before=before, after=context.fields)
-    return {**plain(context.record), "status": "updated"}
+    return extended(ChannelUpdated, context.record)
 
 
 @api.delete(Channel, role="admin", returns=Deleted, audit="channel.delete", undoes=True)

@@ -11,7 +11,6 @@ from opsapp.auth.resources import find_scim_token
 from opsapp.auth.scimconfig import ScimSettings
 from opsapp.lib.minutecounts import MinuteCounts
 from opsapp.lib.networks import counted_address
-from opsapp.lib.problems import TooMany
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.web.identity import PROVIDER, Identity, presented_token
@@ -41,6 +40,4 @@ def read_token(request: Request, root: Root) -> Identity | None:
 
 def _admit(node: Node, who: str, most: int) -> None:
     counts: MinuteCounts = node.registry[KEY]
-    wait = counts.wait(who, most, node.clock.monotonic())
-    if wait:
-        raise TooMany(f"At most {most} requests a minute. Wait {wait:.0f} seconds.", retry_after=wait)
+    counts.admit(who, most, node.clock.monotonic(), "requests")

@@ -11,7 +11,7 @@ from opsapp.lib.pagenames import MAIN
 from opsapp.lib.visible import name_kind
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
-from opsapp.wire.records import AT_TIMES, Between, FormField, InAnswers, Most, Sealed, Since, Told, made
+from opsapp.wire.records import Between, FormField, InAnswers, Most, Sealed, Since, Told, made
 from opsapp.wire.urls import web_problem
 
 from .logic.addresses import KINDS, MAIL, address_problem
@@ -35,6 +35,14 @@ SENDER = CheckedBy(lambda address: address_problem(MAIL, address))
 SERVER = CheckedBy(lambda url: None if url == HIDDEN else server_problem(url))
 ON_LIGHT = CheckedBy(lambda colour: colour_problem(colour, dark=False))
 ON_DARK = CheckedBy(lambda colour: colour_problem(colour, dark=True))
+
+
+SubscribeBy = Annotated[tuple[Kind, ...], Most(2, unique=True), FormField("Visitors may subscribe by", "picks")]
+
+
+def _wrong_groups(sound: dict[str, Any]) -> dict[str, str]:
+    message = groups_problem([made(GroupRecord, row) for row in sound.get("groups", ())])
+    return {"groups": message} if message else {}
 
 
 @dataclass(frozen=True)
@@ -77,9 +85,7 @@ class PageRecord(PageLooks):
         WEB,
         FormField("Where visitors see the page", hint="Links in messages begin so: https://status.example.org"),
     ] = None
-    subscribe_by: Annotated[
-        tuple[Kind, ...], Most(2, unique=True), FormField("Visitors may subscribe by", "picks")
-    ] = ()
+    subscribe_by: SubscribeBy = ()
     mail_from: Annotated[
         str | None, Text(3, 254), SENDER, FormField("Mail comes from", hint="Like status@example.org")
     ] = None
@@ -99,10 +105,7 @@ class PageRecord(PageLooks):
     offered: Told[tuple[Kind, ...]] = ()
     lacking: Told[tuple[str, ...]] = ()
 
-    @staticmethod
-    def across(sound: dict[str, Any]) -> dict[str, str]:
-        message = groups_problem([made(GroupRecord, row) for row in sound.get("groups", ())])
-        return {"groups": message} if message else {}
+    across = staticmethod(_wrong_groups)
 
 
 @dataclass(frozen=True)
@@ -151,9 +154,7 @@ class OwnPageRecord(PageLooks):
         FormField("Its own domain", hint="Where visitors see it, like https://status.example.org", clears=True),
     ] = None
     groups: Annotated[tuple[ShownGroup, ...], MOST_GROUPS, FormField("Groups", "rows")] = ()
-    subscribe_by: Annotated[
-        tuple[Kind, ...], Most(2, unique=True), FormField("Visitors may subscribe by", "picks")
-    ] = ()
+    subscribe_by: SubscribeBy = ()
     protected: Annotated[bool, FormField("Only for who says its password", "flag", unsaid="no")] = False
 
     id: Told[str] = ""
@@ -161,10 +162,7 @@ class OwnPageRecord(PageLooks):
     offered: Told[tuple[Kind, ...]] = ()
     lacking: Told[tuple[str, ...]] = ()
 
-    @staticmethod
-    def across(sound: dict[str, Any]) -> dict[str, str]:
-        message = groups_problem([made(ShownGroup, row) for row in sound.get("groups", ())])
-        return {"groups": message} if message else {}
+    across = staticmethod(_wrong_groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,11 +171,8 @@ class OwnPageDone(OwnPageRecord):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownGroupAsCode(ShownGroup):
+class ShownGroupAsCode(GroupAsCode, ShownGroup):
     """As code: it names monitors, and is known by its name."""
-
-    id: Annotated[str, AT_TIMES] = ""
-    monitors: Annotated[tuple[Annotated[str, Text(1, 255)], ...], MONITORS] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -223,20 +223,15 @@ class StatusPageStore(Persistent):
     def inbox(self) -> Inbox:
         return Inbox(self.told, self.taken)
 
-    def entries(self) -> dict[str, PlannedTime]:
-        return {uid: PlannedTime(*row) for uid, row in self.calendar.items()}
+    def entries(self, *, own: bool = False) -> dict[str, PlannedTime]:
+        """`own`: of what pages of their own show."""
+        calendar = self.own_calendar if own else self.calendar
+        return {uid: PlannedTime(*row) for uid, row in (calendar or {}).items()}
 
-    def keep(self, entry: PlannedTime) -> None:
-        self.calendar[entry.uid] = tuple(entry)
-
-    def own_entries(self) -> dict[str, PlannedTime]:
-        """The same for what pages of their own show: nobody is told of these."""
-        return {} if self.own_calendar is None else {uid: PlannedTime(*row) for uid, row in self.own_calendar.items()}
-
-    def keep_own(self, entry: PlannedTime) -> None:
+    def keep(self, entry: PlannedTime, *, own: bool) -> None:
         if self.own_calendar is None:
             self.own_calendar = OOBTree()
-        self.own_calendar[entry.uid] = tuple(entry)
+        (self.own_calendar if own else self.calendar)[entry.uid] = tuple(entry)
 
     def told_notices(self) -> dict[str, ToldNotice]:
         kept = {} if self.notices is None else dict(self.notices)

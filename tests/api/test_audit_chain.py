@@ -5,6 +5,7 @@ import json
 import pytest
 
 from opsapp.audit import resources
+from opsapp.audit.engine import Actor
 from opsapp.audit.resources.log import FOLD, Block, Kept
 from opsapp.lib import chains
 from opsapp.runtime import chainkey
@@ -17,7 +18,7 @@ VERIFY = "/api/audit/verify"
 def fill(root, count):
     for n in range(count):
         after = {"n": n, 7: ("a",)}
-        resources.record(root, username="otto", ip="::1", action="thing.update", target=f"t{n}", after=after)
+        resources.note(root, Actor("otto", "::1"), "thing.update", f"t{n}", after=after)
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def test_a_record_that_nobody_touched(filled):
 
 
 def tail_changed(log):
-    kept = log.tail[log.tail.minKey()]
-    kept.values = kept.values | {"username": "ada"}
+    number = log.tail.minKey()
+    log.tail[number] = Kept(log.tail[number].values | {"username": "ada"})
 
 
 def block_changed(log):

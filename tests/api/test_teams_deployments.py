@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.healing.deployments import Deployment, DeploymentSettings, deployments_of
-from opsapp.healing.engine import deploymentreach
+from opsapp.healing.engine import deployments
 from tests.support.loads import loads_of
 from tests.support.twohalves import member
 
@@ -113,7 +113,7 @@ def test_the_page_posts_one(halves):
 
 
 def test_a_list_for_a_team_looks_into_a_bounded_number(halves, monkeypatch):
-    monkeypatch.setattr(deploymentreach, "LOOKED_AT", 500)
+    monkeypatch.setattr(deployments, "LOOKED_AT", 500)
 
     def fill(root):
         deployments, now = deployments_of(root), halves.service.clock.now()

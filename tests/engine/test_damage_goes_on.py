@@ -3,8 +3,8 @@ an automation whose turn would never come, a record that could not be written an
 
 import pytest
 
+from opsapp.audit.engine import Actor, note
 from opsapp.audit.resources import log as logs
-from opsapp.audit.resources import record
 from opsapp.automations.resources import automations_of, runs_of
 from opsapp.lib.problems import Unreadable
 from opsapp.monitoring.engine import pushes
@@ -101,7 +101,7 @@ def test_the_record_is_written_on_and_says_that_it_is_not_whole(damaged, find, m
 
     def write(service, count):
         for n in range(count):
-            service.transact(lambda root, n=n: record(root, username="eve", ip=None, action="a", target=f"t{n}"))
+            service.transact(lambda root, n=n: note(root, Actor("eve", None), "a", f"t{n}"))
 
     def written(root):
         return max(root.system["audit"].values(), key=lambda log: log.number)

@@ -162,7 +162,9 @@ def test_an_approved_case_that_the_service_cannot_work_any_more_is_judged_by_its
 
     here = under_way(side, level="approve")
     engine, [case] = here.engine, here.cases
-    here.node.transact(drop_case, here.clock.now(), engine.inventory, engine.alerts.failing(), case["id"], "a fault")
+    here.node.transact(
+        drop_case, here.clock.now(), engine.inventory, engine.alerts.watching.failing(), case["id"], "a fault"
+    )
     assert here.cases[0]["outcome"] == "lost"
     here.pass_time(65, step=1, **FAILED)
     assert (arms(here), draws(here)) == (counted(side, 0), [])

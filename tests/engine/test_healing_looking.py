@@ -67,7 +67,7 @@ def test_what_arrives_during_a_look_is_looked_at_after_it(counted):
     says(counted, "active")
     while counted.engine.alerts.is_behind():
         step(counted)
-    assert counted.engine.alerts.failing() == {}
+    assert counted.engine.alerts.watching.failing() == {}
 
 
 def test_other_rules_and_other_places_begin_the_look_anew(counted):
@@ -76,7 +76,7 @@ def test_other_rules_and_other_places_begin_the_look_anew(counted):
     counted.engine.alerts.use(alerts.watched_rules([]))
     while counted.engine.alerts.is_behind():
         assert step(counted) == ([], 0)
-    assert counted.engine.alerts.failing() == {}
+    assert counted.engine.alerts.watching.failing() == {}
     counted.engine.alerts.use(alerts.watched_rules([made(RuleRecord, RULES[0])]))
     fired = step(counted)[0]
     [place] = counted.hosts.here
@@ -89,4 +89,4 @@ def test_other_rules_and_other_places_begin_the_look_anew(counted):
     counted.engine.readings.members = {}
     while counted.engine.alerts.is_behind():
         assert step(counted)[0] == []
-    assert counted.engine.alerts.failing() == {}
+    assert counted.engine.alerts.watching.failing() == {}

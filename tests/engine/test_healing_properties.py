@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from opsapp.healing.engine import arrivals
-from opsapp.healing.engine.dryrun import dry_run
+from opsapp.healing.engine.rehearse import dry_run
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import OUTCOMES

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from opsapp.healing.engine import arrivals, pipeline, requestdrafts, steps, waves
+from opsapp.healing.engine import arrivals, pipeline, steps, waves, wavetrials
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import CaseBook
 from opsapp.healing.resources.requestdrafts import DraftPiece
@@ -19,7 +19,7 @@ PIECE = 4
 
 @pytest.fixture
 def fleet(ward, monkeypatch):
-    monkeypatch.setattr(requestdrafts, "ASKED_AT_ONCE", PIECE)
+    monkeypatch.setattr(wavetrials, "ASKED_AT_ONCE", PIECE)
     return fleets(ward)
 
 

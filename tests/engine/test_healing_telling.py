@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.root_causes import causes_of
+from opsapp.healing.engine.warroom import causes_of
 from opsapp.healing.resources import healing_of
 from opsapp.notify.engine import routes
 from opsapp.notify.resources import deliveries_of, inbox

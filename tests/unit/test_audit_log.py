@@ -1,5 +1,9 @@
 """The audit record's shape: whatever is folded, a page is what a plain walk over all entries would give."""
 
+import gc
+import json
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +11,7 @@ from hypothesis import strategies as st
 from opsapp.audit.logic import AuditFilter
 from opsapp.audit.resources import log as logs
 from opsapp.audit.resources import recordpages
-from opsapp.audit.resources.log import Block, Log
+from opsapp.audit.resources.log import Block, Kept, Log
 
 NOTHING = AuditFilter()
 
@@ -122,3 +126,15 @@ def test_the_oldest_go_shelf_by_shelf(small):
     assert recordpages.read([log], NOTHING) == ([], 0)
     log.append(entry(20, 20))
     assert recordpages.read([log], NOTHING)[1] == 1
+
+
+def test_an_entry_is_small_in_memory_and_in_the_store_as_ever():
+    """Connections keep thousands that nobody reads: as values, each key and value is an object of its own."""
+    values = {"id": "1", "time": 1.5, "before": None, "after": {f"setting {n}": f"value {n}" for n in range(40)}}
+    kept = Kept(values)
+    objects = [part for part in gc.get_referents(kept.__dict__) if not isinstance(part, type)]
+    assert sum(map(sys.getsizeof, objects)) < 2 * len(json.dumps(values))
+    assert kept.__getstate__() == {"values": values}
+    read = Kept.__new__(Kept)
+    read.__setstate__(kept.__getstate__())
+    assert (read.values, read.__dict__) == (values, kept.__dict__)

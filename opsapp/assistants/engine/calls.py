@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.logic.tools import NAMES
 from opsapp.lib.minutecounts import MinuteCounts
-from opsapp.lib.problems import TooMany
 from opsapp.runtime.families import counter
 
 if TYPE_CHECKING:
@@ -26,14 +25,8 @@ class AssistantCalls:
 
     def __init__(self) -> None:
         self.answered: Counter[tuple[str, str]] = Counter()  # by tool and result
-        self._recent = MinuteCounts()  # by credential
+        self.recent = MinuteCounts()  # by credential
         self._lock = threading.Lock()
-
-    def admit(self, who: str, most: int, now: float) -> None:
-        """TooMany when there were `most` in the last minute. What is refused is not counted."""
-        wait = self._recent.wait(who, most, now)
-        if wait:
-            raise TooMany(f"At most {most} calls a minute. Wait {wait:.0f} seconds.", retry_after=wait)
 
     def count(self, tool: str, result: str) -> None:
         with self._lock:
@@ -46,7 +39,8 @@ def calls_of(node: Node) -> AssistantCalls:
 
 
 def admit(node: Node, who: str) -> None:
-    calls_of(node).admit(who, node.config[AssistantSettings].calls_per_minute, node.clock.monotonic())
+    most = node.config[AssistantSettings].calls_per_minute
+    calls_of(node).recent.admit(who, most, node.clock.monotonic(), "calls")
 
 
 def prepare(node: Node) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from opsapp.audit.config import AuditRetention
 from opsapp.audit.interfaces import IAnchored, IPoster
-from opsapp.audit.logic import changed
+from opsapp.audit.logic import Actor, changed
 from opsapp.audit.logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
 from opsapp.audit.records import AuditVerdict
-from opsapp.audit.resources import REFUSED, check, record, retire, writers, written
+from opsapp.audit.resources import REFUSED, check, note, retire, writers, written
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Problem
 from opsapp.runtime.node import Node
@@ -40,23 +39,12 @@ CHECKS = "opsapp.audit.checks"
 DAY_S = 86_400
 
 
-class Actor(NamedTuple):
-    """Who does something, as plain values. `request.actor` is the caller of a request."""
-
-    username: str | None
-    ip: str | None
-
-
 SHELL = Actor(None, None)  # somebody with a shell on the server
 THE_SERVICE = Actor(None, None)  # by itself
 
 
-def note(root: Root, actor: Actor, action: str, target: str, *, before: Any = None, after: Any = None) -> None:
-    record(root, username=actor.username, ip=actor.ip, action=action, target=target, before=before, after=after)
-
-
 def note_refusal(root: Root, actor: Actor, action: str, target: str, reason: str) -> None:
-    record(root, username=actor.username, ip=actor.ip, action=action, target=target, result=REFUSED, reason=reason)
+    note(root, actor, action, target, result=REFUSED, reason=reason)
 
 
 def refused(node: Node, actor: Actor, action: str, target: str, reason: str) -> None:
@@ -134,16 +122,8 @@ def tell_counts(node: Node, *, all: bool = False) -> None:
 
 def _tell(root: Root, due: list[CountedRefusals]) -> None:
     for kind, username, times, since in due:
-        record(
-            root,
-            username=username,
-            ip=kind.ip,
-            action=kind.action,
-            target="",
-            result=REFUSED,
-            reason=kind.reason,
-            after={"count": times, "since": int(since)},
-        )
+        counted = {"count": times, "since": int(since)}
+        note(root, Actor(username, kind.ip), kind.action, "", result=REFUSED, reason=kind.reason, after=counted)
 
 
 def retain(node: Node) -> bool:

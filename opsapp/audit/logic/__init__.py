@@ -33,6 +33,13 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, An
     return ({name: before.get(name) for name in names}, {name: after.get(name) for name in names})
 
 
+class Actor(NamedTuple):
+    """Who does something, as plain values. `request.actor` is the caller of a request."""
+
+    username: str | None
+    ip: str | None
+
+
 class KeptEntry(TypedDict):
     """An entry as the store has it, and as the links of the chain are made of it. `time` has fractions."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-from opsapp.audit.logic import AuditFilter, KeptEntry, without_secrets
+from opsapp.audit.logic import Actor, AuditFilter, KeptEntry, without_secrets
 from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
@@ -45,13 +45,12 @@ def set_up(root: Root) -> None:
     audit_of.put(root, Audit())
 
 
-def record(
+def note(
     root: Root,
-    *,
-    username: str | None,
-    ip: str | None,
+    actor: Actor,
     action: str,
     target: str,
+    *,
     result: str = OK,
     reason: str | None = None,
     before: Any = None,
@@ -74,8 +73,7 @@ def record(
     entry = {
         "id": new_id(),
         "time": node.clock.now(),
-        "username": username,
-        "ip": ip,
+        **actor._asdict(),
         "action": action,
         "target": target,
         "result": result,

@@ -61,8 +61,21 @@ def lost(name: str, at: float) -> KeptEntry:
 
 
 class Kept(Persistent):
+    """In memory it is a text: its values are some seventy objects, five times as large, and connections keep thousands
+    of entries that nobody reads. The store has its values."""
+
     def __init__(self, values: KeptEntry):
-        self.values = values
+        self.text = json.dumps(values, default=str)
+
+    @property
+    def values(self) -> KeptEntry:
+        return json.loads(self.text)
+
+    def __getstate__(self) -> dict[str, KeptEntry]:
+        return {"values": self.values}
+
+    def __setstate__(self, state: dict[str, KeptEntry]) -> None:
+        super().__setstate__({"text": json.dumps(state["values"], default=str)})
 
 
 class Block(Persistent):

@@ -71,7 +71,7 @@ def program(run: Run, filled: Values) -> tuple[str, dict[str, str], dict[str, st
     return text, {**filled.inputs(), **own, **references}, apart
 
 
-def begin(root: Root, run: Run, now: float) -> str | None:
+def begin(root: Root, run: Run) -> str | None:
     """A command for each agent that is meant; or why there can be none."""
     try:
         filled, secrets = values(root, run)

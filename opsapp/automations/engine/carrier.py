@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import templates
 from opsapp.automations.logic.params import ScriptParams, ServiceParams, WebhookParams
 from opsapp.automations.logic.references import Missing, Values
-from opsapp.automations.logic.runs import Job, ScriptWork, ServiceWork, WebhookWork
+from opsapp.automations.logic.runs import Job, ScriptWork
 from opsapp.automations.resources import Run, automations_of, board_of, healed_by, outermost, run_of
 from opsapp.lib.masks import masked
 from opsapp.runtime.atwork import Work, within
@@ -96,16 +97,16 @@ def _begun_by(root: Root, run: Run) -> tuple[Literal["run", "case"], str]:
     return ("run", first.id) if heal_id is None else ("case", heal_id.partition(".")[0])
 
 
-def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
+def _filled(run: Run, filled: Values) -> ScriptWork | ServiceParams | WebhookParams:
     params = run.params
     if isinstance(params, ScriptParams):
         text, env, descriptors = agent_commands.program(run, filled)
         return ScriptWork(text, params.interpreter, env, descriptors, templates.looks_at_processes(params))
     if isinstance(params, ServiceParams):
-        return ServiceWork(params.service, params.action)
+        return params
     assert isinstance(params, WebhookParams)
     headers = {name: filled.line(value) for name, value in (params.headers or {}).items()}
-    return WebhookWork(params.method, filled.url(params.url), headers, filled.everywhere(params.body))
+    return replace(params, url=filled.url(params.url), headers=headers, body=filled.everywhere(params.body))
 
 
 def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
@@ -227,7 +228,7 @@ class Carrier:
 
     def _carry(self, task: Attempt, pen: OutputWriter) -> AttemptEnd:
         job = task.job
-        if isinstance(job.work, WebhookWork):
+        if isinstance(job.work, WebhookParams):
             return self._call(task, job.work, pen)
         config = self.node.config
         task.running = Program(executor_of(self.node), job, config[AutomationSettings], config[ExecutorSettings])
@@ -235,7 +236,7 @@ class Carrier:
             task.running.stop(task.stopped)
         return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job.asked_at), pen.put)
 
-    def _call(self, task: Attempt, work: WebhookWork, pen: OutputWriter) -> AttemptEnd:
+    def _call(self, task: Attempt, work: WebhookParams, pen: OutputWriter) -> AttemptEnd:
         task.call = gevent.spawn(within, self._work(task.job), self.sender.call, task.job, work, pen.put)
         if task.stopped:
             task.call.kill(block=False)

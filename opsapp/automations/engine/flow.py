@@ -73,30 +73,28 @@ def ask(
     if parent is not None:
         run.parent, run.step = parent.id, step
         run.uses, run.hosts = parent.uses, parent.hosts
-    waits = settings.requires_approval or proposed is not None
-    if waits:
-        approval_requests.freeze(root, run, automation)  # before anything is written: the list of hosts is up to date
-    else:
-        require_turn(root, state, settings.concurrency)  # a refusal leaves nothing behind
+    if not settings.requires_approval and proposed is None:
+        return _added(root, run, state, settings.concurrency, now)
+    approval_requests.freeze(root, run, automation)  # before anything is written: the list of hosts is up to date
     runs_of(root).add(run, now, state.history.last)
-    if waits:
-        run.status = "pending_approval"
-        state.history.add(run.id)  # one that begins at once enters the history with that
-        run.request_id = approval_requests.request(root, run, now, proposed)
-        tell_people(root, run)
-    else:
-        admit(root, run, state, settings.concurrency, now)
+    run.status = "pending_approval"
+    state.history.add(run.id)  # one that begins at once enters the history with that
+    run.request_id = approval_requests.request(root, run, now, proposed)
+    tell_people(root, run)
     return run
 
 
 def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, *, by: str, origin: str) -> Run:
     """The same for a simple plan, of which alone it is made."""
     run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
-    state = standing_of(root, automation_id)
     _permitted(root, run)
-    require_turn(root, state, plan.concurrency)
+    return _added(root, run, standing_of(root, automation_id), plan.concurrency, now)
+
+
+def _added(root: Root, run: Run, state: AutomationStanding, how: str, now: float) -> Run:
+    require_turn(root, state, how)  # a refusal leaves nothing behind
     runs_of(root).add(run, now, state.history.last)
-    admit(root, run, state, plan.concurrency, now)
+    admit(root, run, state, how, now)
     return run
 
 
@@ -186,7 +184,7 @@ def attempt(root: Root, run: Run, now: float) -> None:
     board.agenda.add(now + run.settings.timeout, run.id, TIMEOUT)
     if place == "inside":
         _go_on(root, run, parts.plan_of(run).first(), now)
-    elif agent_commands.begin(root, run, now):
+    elif agent_commands.begin(root, run):
         _start_soon(root, run)
 
 
@@ -198,7 +196,7 @@ def _start_soon(root: Root, run: Run) -> None:
 
 def _start(root: Root, run: Run, now: float) -> None:
     is_message = run.kind == "notification"
-    problem = agent_commands.notify(root, run, now) if is_message else agent_commands.begin(root, run, now)
+    problem = agent_commands.notify(root, run, now) if is_message else agent_commands.begin(root, run)
     if problem:
         end(root, run, "failed", now, reason=problem, for_good=True)
     elif is_message:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import ExecutorProcess
 from opsapp.automations.config import AutomationSettings, ProgramLimits
-from opsapp.automations.logic.runs import Job, ScriptWork, ServiceWork
+from opsapp.automations.logic.params import ServiceParams
+from opsapp.automations.logic.runs import Job, ScriptWork
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.commands import KEPT, KEPT_APART, LEFT
 from opsapp.wire.reports import CommandResult
@@ -55,7 +56,7 @@ def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) ->
     script, env = None, {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job.automation_id}
     argv: list[str] = []
     descriptors: dict[str, str] = {}
-    if isinstance(job.work, ServiceWork):
+    if isinstance(job.work, ServiceParams):
         argv = service_command(settings.path, job.work.service, job.work.action)
     elif isinstance(job.work, ScriptWork):
         script, env, descriptors = job.work.script, env | job.work.env, job.work.descriptors

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from opsapp.audit.engine import Actor
 from opsapp.automations.records import SecretAsCode
@@ -24,20 +25,20 @@ BY = "code"
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     for secret_id, said in _hidden(root):
-        yield StoredEntry(secret_id, {**said, "value": reveal(root, [said["name"]])[said["name"]]})
+        yield StoredEntry(secret_id, settings_of(replace(said, value=reveal(root, [said.name])[said.name])))
 
 
 def exported(_node: Node, root: Root) -> Iterator[JsonObject]:
     """Without opening any."""
-    return (said for _, said in _hidden(root))
+    return (settings_of(said) for _, said in _hidden(root))
 
 
-def _hidden(root: Root) -> Iterator[tuple[str, JsonObject]]:
+def _hidden(root: Root) -> Iterator[tuple[str, SecretAsCode]]:
     """Ids and secrets without their values, by name."""
     names = _names(root)
     for secret in sorted(secrets_of(root).whole(), key=lambda secret: secret.name):
         allowed = sorted(names[known] for known in secret.allowed_for if known in names)
-        yield secret.__name__, settings_of(SecretAsCode(secret.name, HIDDEN, tuple(allowed)))
+        yield secret.__name__, SecretAsCode(secret.name, HIDDEN, tuple(allowed))
 
 
 def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:

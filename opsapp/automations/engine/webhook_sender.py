@@ -9,8 +9,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from opsapp.automations.logic.params import WebhookParams
 from opsapp.automations.logic.references import Missing, Values
-from opsapp.automations.logic.runs import Job, WebhookWork
+from opsapp.automations.logic.runs import Job
 from opsapp.lib.placeholders import places
 from opsapp.monitoring.engine import Reply, WebClient
 from opsapp.runtime.node import Node
@@ -38,10 +39,10 @@ class WebhookSender:
         )
         return self._client.call(target)
 
-    def call(self, job: Job, work: WebhookWork, put: Callable[[str], None]) -> AttemptEnd:
+    def call(self, job: Job, work: WebhookParams, put: Callable[[str], None]) -> AttemptEnd:
         """A run's webhook."""
         try:
-            reply, problem = self.send(job.run_id, work.method, work.url, work.body, work.headers, job.timeout)
+            reply, problem = self.send(job.run_id, work.method, work.url, work.body, work.headers or {}, job.timeout)
         except ValueError as unreadable:
             return AttemptEnd("failed", None, f"this cannot be sent: {unreadable}")
         if reply.status:

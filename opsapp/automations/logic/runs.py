@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from .params import ServiceParams, WebhookParams
 
 STATUSES = ("pending_approval", "queued", "running", "done", "failed", "timeout", "cancelled", "rejected", "lost")
 FINAL = frozenset({"done", "failed", "timeout", "cancelled", "rejected", "lost"})
@@ -41,18 +43,6 @@ class ScriptWork(NamedTuple):
     of_a_template: bool = False  # word for word one of ours that looks at the processes of the machine
 
 
-class ServiceWork(NamedTuple):
-    service: str
-    action: str
-
-
-class WebhookWork(NamedTuple):
-    method: str
-    url: str
-    headers: dict[str, str]
-    body: Any  # a text is sent as it is, anything else as JSON
-
-
 class Job(NamedTuple):
     run_id: str
     automation_id: str
@@ -60,5 +50,5 @@ class Job(NamedTuple):
     timeout: float
     asked_at: float
     secrets: list[str]  # what its output must not show
-    work: ScriptWork | ServiceWork | WebhookWork
+    work: ScriptWork | ServiceParams | WebhookParams
     begun_by: tuple[Literal["run", "case"], str]  # what it is a part of at last, itself if of nothing

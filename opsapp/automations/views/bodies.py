@@ -51,7 +51,7 @@ def webhook(token: str) -> dict[str, str]:
     return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}
 
 
-def create(request: Request, settings: AutomationSettings, action: str) -> JsonObject:
+def create(request: Request, settings: AutomationSettings, action: str) -> dict[str, str]:
     """`action`: as the audit log calls it."""
     require_author(request, settings)
     made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
@@ -16,22 +17,9 @@ from opsapp.runtime.findings import IStoreFinder
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 
-from . import (
-    anchors,
-    deployments,
-    discovery,
-    forecasts,
-    inlets,
-    ledgerfolding,
-    letters,
-    root_causes,
-    server_actions,
-    warroom,
-    world,
-)
+from . import anchors, deployments, discovery, forecasts, inlets, ledgerfolding, letters, server_actions, warroom, world
 from .approval_kind import HealApproval
 from .chaos import faults
-from .chaos.faults import revert_due
 from .fleet import Fleet
 from .foresight import Foresight
 from .inventory import IFleetAccess
@@ -42,8 +30,8 @@ from .server_actions import ServerActionRunner
 def includeme(config: Any) -> None:
     config.registry.registerUtility(HealApproval(), IApprovalKind, "heal")
     config.registry.registerUtility(Fleet(), IFleetAccess)
-    config.registry.registerUtility(root_causes.causes, ICauses)
-    config.registry.registerUtility(root_causes.causes_of, IRootCauses)
+    config.registry.registerUtility(warroom.causes, ICauses)
+    config.registry.registerUtility(warroom.causes_of, IRootCauses)
     config.registry.registerUtility(automation_edited, IAutomationEdited, "healing")
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
     config.registry.registerUtility(anchors.audited, IAnchored)
@@ -65,39 +53,36 @@ def prepare(node: Node) -> None:
 def start(node: Node) -> None:
     engine: HealingEngine = node.registry.getUtility(IHealingEngine)
     engine.watch()
-    node.supervisor.add("healing-alerts", engine.look, every=0.25, wake=("live",), lease="healing")
-    node.supervisor.add(
+    add = partial(node.supervisor.add, lease="healing")
+    add("healing-alerts", engine.look, every=0.25, wake=("live",))
+    add(
         "healing-pipeline",
         engine.work,
         every=0.25,
         wake=("healing", "leases", "command-results", "agent-outcomes"),
-        lease="healing",
         look=QueueLook(node, anything),
     )
     hands = ServerActionRunner(node)
     node.at_stop(hands.begin_stop, hands.finish_stop)
     node.leases.busy_while("healing", lambda: hands.under_way)
-    node.supervisor.add(
+    add(
         "healing-deeds",
         hands.step,
         every=1.0,
         wake=(server_actions.QUEUE,),
-        lease="healing",
-        look=QueueLook(node, lambda root, _now: server_actions.there_are(root)),
+        look=QueueLook(node, server_actions.there_are),
     )
-    node.supervisor.add(
-        "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(faults.QUEUE,), lease="healing"
-    )
-    node.supervisor.add("healing-offline", engine.give_policies, every=5.0, lease="healing")
+    add("healing-chaos", lambda: node.transact(faults.revert_due), every=5.0, wake=(faults.QUEUE,))
+    add("healing-offline", engine.give_policies, every=5.0)
     every = node.config[HealingSettings].discovery.every_s
-    node.supervisor.add("healing-discovery", lambda: discovery.step(node), every=every, lease="healing")
+    add("healing-discovery", lambda: discovery.step(node), every=every)
     every = node.config[HealingSettings].prediction.every_s
     foresight = Foresight()
-    node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
+    add("healing-prediction", lambda: forecasts.step(node, foresight), every=every)
     anchors.start(node)
-    letters.start(node)
-    ledgerfolding.start(node)
-    deployments.start(node)
-    node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
-    node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, wake=(inlets.QUEUE,), lease="healing")
-    node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)
+    add("healing-letter", lambda: letters.step(node), every=letters.EVERY_S)
+    add("ledger-fold", lambda: ledgerfolding.step(node), every=3600.0, cleans=True)
+    add("deployments-purge", lambda: deployments.step(node), every=3600.0, lease="housekeeping", cleans=True)
+    add("healing-governor", engine.govern, every=60.0)
+    add("healing-inlets", engine.look_after_inlets, every=60.0, wake=(inlets.QUEUE,))
+    add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)

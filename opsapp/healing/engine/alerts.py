@@ -171,9 +171,6 @@ class Alerts:
             self.watching.forget(key)
         return Evaluation(subject, None, iter(()))
 
-    def failing(self) -> dict[str, frozenset[str]]:
-        return self.watching.failing()
-
     def _look_at(self, member: Member, now: float) -> Iterator[Fired | None]:
         samples = self.readings.samples(member.subject)
         yield None

@@ -10,7 +10,7 @@ from opsapp.healing.stages import correlation
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
 from opsapp.healing.stages.messages import ConditionOver, DeedStopped, Message, RequestDecided, RollbackWanted
 
-from . import entries, evidence, notifications, problems, steps, trials, waves
+from . import entries, notifications, problems, steps, trials, trusted, waves
 from .alerts import Past
 from .context import PipelineContext
 
@@ -49,7 +49,7 @@ def _receive_event(context: PipelineContext, event: RuleEvent) -> None:
     # Once a case; and a guess is no evidence that the rule sees well.
     if event.about.source not in PREDICTIVE_SOURCES and event.rule_id not in known:
         began = event.at if event.first_at is None else event.first_at
-        evidence.count_trigger(context, event.rule_id, began, received.root)
+        trusted.count_trigger(context, event.rule_id, began, received.root)
     if received.root is not None:
         trials.held_back(context, event.rule_id, event.about.target, received.root)
     if received.kind == "open":

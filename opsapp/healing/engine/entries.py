@@ -16,7 +16,7 @@ from opsapp.healing.stages.timing import settle_of
 from opsapp.healing.stages.world import SERVER, World
 from opsapp.wire.actions import ACTIONS
 
-from . import evidence, notifications, suggestions, trials, waves
+from . import notifications, trials, trusted, waves
 from .alerts import Past
 from .context import PipelineContext
 
@@ -82,7 +82,7 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
         cause=looking.named(record.cause),
         **learned,
     )
-    context.book.forget_calm(record.id)
+    context.book.calm.pop(record.id, None)
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
     was_tried = bool(entry.action_type) and outcome in TAKEN
     attempts = (*record.attempts, _attempt(context, record, entry)) if was_tried else record.attempts
@@ -90,7 +90,7 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     if entry.executed:
         definition = None if record.heal is None else record.heal.definition
         record = replace(record, tried=(*record.tried, Tried(ledger.judged(entry), definition)))
-        suggestions.after_outcome(context.healing, entry, context.settings, context.now)
+        trusted.suggest_after(context, entry)
     return record, entry
 
 
@@ -120,7 +120,7 @@ def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:
 def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     record, entry = finish(context, ended)
     outcome, reason = ended.outcome, ended.reason
-    evidence.count_case(context, record.tried, entry, drawn=record.arm is not None)
+    trusted.count_case(context, record.tried, entry, drawn=record.arm is not None)
     tells = ending.tells(outcome, reason, acted=bool(record.tried)) and not record.manual
     if tells and not waves.is_told_with_its_deed(context, record, outcome):
         notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)

@@ -22,7 +22,7 @@ from .alerts import WatchedRule, watched_rules
 from .context import PipelineContext
 from .inventory import Member
 from .readings import LiveReadings, Samples, instances, read
-from .world import ILiveReadings
+from .world import live_readings
 
 MOST = 2000  # conditions that are noted before an act: those of the host itself first
 # A monitor that goes down is a harm, whether a rule looks at it or not.
@@ -38,7 +38,7 @@ class Concerned(NamedTuple):
 
 def note_before(context: PipelineContext, record: ActingCase) -> None:
     """What is known to be well as the act is about to be sent."""
-    readings = _readings(context)
+    readings = live_readings(node_of(context.root))
     noted: list[Calm] = []
     if readings is not None:
         left = MOST
@@ -52,13 +52,13 @@ def note_before(context: PipelineContext, record: ActingCase) -> None:
 
 def around(context: PipelineContext, record: VerifyingCase) -> Surroundings:
     """What holds by now of what was known false, as far as it was measured since the settle time."""
-    readings = _readings(context)
+    readings = live_readings(node_of(context.root))
     if readings is None:
         return Surroundings()
     harms: list[Harm] = []
     unmeasured: list[str] = []
     holding = context.world.holding
-    for subject, rule_id, targets in context.book.calm_of(record.id):
+    for subject, rule_id, targets in context.book.calm.get(record.id, ()):
         if rule_id != MONITOR.rule_id and not any(rule_id in holding.get(target, ()) for target in targets):
             continue  # as nearly all: nothing is read or measured for them
         member = context.inventory.by_subject.get(subject)
@@ -148,8 +148,3 @@ def _rule(context: PipelineContext, rule_id: str) -> WatchedRule | None:
         return MONITOR
     rule = context.world.rules.get(rule_id)
     return next(iter(watched_rules([] if rule is None else [rule])), None)
-
-
-def _readings(context: PipelineContext) -> LiveReadings | None:
-    readings: LiveReadings | None = node_of(context.root).registry.queryUtility(ILiveReadings)
-    return readings

@@ -50,10 +50,6 @@ def step(node: Node) -> bool:
     return False
 
 
-def start(node: Node) -> None:
-    node.supervisor.add("ledger-fold", lambda: step(node), every=3600.0, lease="healing", cleans=True)
-
-
 def unarchived(root: Root, now: float, config: Configuration) -> Finding:
     """`IStoreFinder`: whether entries go within a month that nobody has archived."""
     ledger, days = healing_of(root).ledger, config[LedgerRetention].days

@@ -52,10 +52,6 @@ NO_CHANNEL = "the channel is gone: choose another one"
 OFF = "the channel is disabled"
 
 
-def start(node: Node) -> None:
-    node.supervisor.add("healing-letter", lambda: step(node), every=EVERY_S, lease="healing")
-
-
 def step(node: Node) -> bool:
     now = node.clock.now()
     if node.transact(is_due, now):

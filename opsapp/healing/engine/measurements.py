@@ -13,9 +13,9 @@ from opsapp.healing.logic.rules import part_of, target_of
 from opsapp.healing.records import RuleRecord
 from opsapp.wire.conditions import Condition
 
-from .alerts import WatchedRule, bind, watched_rules
+from .alerts import WatchedRule, watched_rules
 from .inventory import Inventory, Member
-from .readings import LiveReadings, Samples, read
+from .readings import LiveReadings, Samples, instances, read
 
 REPORT_TAKES_S = 2.0  # a report that nobody asked for was measured so long before it arrived, at most
 UP = "up"
@@ -73,9 +73,6 @@ class Measurements:
     def _about(self, member: Member, part: str | None, samples: Samples) -> Iterator[Condition]:
         """About the host itself, or about a part of it."""
         for rule in self._rules:
-            if not rule.applies(member):
-                continue
-            condition = rule.condition
-            names = condition.bindings(samples) if condition.family else ()
-            bound = [bind(condition, name) for name in names] if condition.family else [condition]
-            yield from (condition for condition in bound if part_of(target_of(member.name, condition)) == part)
+            if rule.applies(member):
+                bound = instances(rule.condition, member, samples)
+                yield from (condition for condition in bound if part_of(target_of(member.name, condition)) == part)

@@ -29,7 +29,7 @@ from opsapp.wire.actions import ACTIONS
 from opsapp.wire.policies import PolicyTerms
 from opsapp.wire.reports import AgentOutcome
 
-from . import entries, evidence, notifications, suggestions, world
+from . import entries, notifications, trusted, world
 from .context import PipelineContext
 from .inventory import Inventory, Member
 from .world import Holding
@@ -205,7 +205,7 @@ def report_local(context: PipelineContext, outcome: AgentOutcome) -> None:
         return
     record = _record(context, outcome, case)
     if record.executed:
-        suggestions.after_outcome(context.healing, record, context.settings, context.now)
+        trusted.suggest_after(context, record)
     if not outcome.escalated:  # the last step of its case
         said = str(record.outcome)
         if ending.tells(said, record.reason):
@@ -213,7 +213,7 @@ def report_local(context: PipelineContext, outcome: AgentOutcome) -> None:
             attempt = f"{record.action_type} by the agent of {names_of(record.target)[-1]} alone: {record.reason}"
             notifications.unresolved(context, record.rule_id, about, record, (attempt,))
         tried = [Tried(ledger.judged(record), None)] if record.executed else []
-        evidence.count_case(context, tried, record, alone_at=began + outcome.duration_s)
+        trusted.count_case(context, tried, record, alone_at=began + outcome.duration_s)
 
 
 def _refusal(context: PipelineContext, outcome: AgentOutcome, *, own: bool, known: bool, given: bool) -> str | None:

@@ -45,7 +45,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
 from . import holds
-from .root_causes import causes_of
+from .warroom import causes_of
 
 MOST_TROUBLES, MOST_CASES, MOST_DAYS, MOST_OTHERS = 60, 12, 16, 3
 STOPPED = "Its agent was stopped."  # the cause of a host that said so

@@ -168,7 +168,7 @@ class HealingEngine:
         self.refresh()
         begun = self.node.clock.monotonic()
         self.readings.unseen = self.alerts.unseen()  # before what fails is read: what is in neither was seen well
-        inventory, failing = self.inventory, self.alerts.failing()
+        inventory, failing = self.inventory, self.alerts.watching.failing()
         now = self.node.clock.now()
         try:
             worked = self.node.transact(work, now, inventory, failing)
@@ -229,7 +229,7 @@ class HealingEngine:
 
     def give_policies(self) -> bool:
         self.refresh()
-        return offline_policies.step(self.node, self.inventory, self.alerts.failing())
+        return offline_policies.step(self.node, self.inventory, self.alerts.watching.failing())
 
     def look_after_inlets(self) -> bool:
         now = self.node.clock.now()
@@ -376,5 +376,5 @@ def world_now(root: Root) -> World:
     """Return the world for a view or an approval, with what this node knows."""
     node = node_of(root)
     engine = engine_of(node)
-    failing = engine.alerts.failing() if engine else {}
+    failing = engine.alerts.watching.failing() if engine else {}
     return world.build(root, node.clock.now(), fleet_access(root).inventory(root), failing)

@@ -31,6 +31,7 @@ from .context import PipelineContext
 
 DAY = 86400.0
 AT_ONCE = 500
+NOTED = ("rule_id", "target", "state", "due", "owner", "note")
 
 
 def seen(context: PipelineContext, rule_id: str, target: str) -> None:
@@ -78,15 +79,7 @@ def _tell(root: Root, problem: RecurringProblem, kind: str, severity: str, title
 def noted(problem: RecurringProblem) -> dict[str, str | float | None]:
     """Return what the audit record notes of the problem."""
     facts = problem.facts
-    return {
-        "title": f"{facts.rule_id} on {facts.target}",
-        "rule_id": facts.rule_id,
-        "target": facts.target,
-        "state": facts.state,
-        "due": facts.due,
-        "owner": facts.owner,
-        "note": facts.note,
-    }
+    return {"title": f"{facts.rule_id} on {facts.target}", **{name: getattr(facts, name) for name in NOTED}}
 
 
 def close_quiet(root: Root, now: float) -> None:

@@ -18,7 +18,7 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
-from . import dryrun, rehearsals
+from . import rehearsals, rehearse
 from .inventory import Member, fleet_access
 
 
@@ -28,7 +28,7 @@ def rehearsed(node: Node, draft: NewRule, days: float, since: float | None, unti
     return rehearsals.rehearse(node, node.transact(rehearsals.policy_of, draft, span), span)
 
 
-compared = dryrun.compare
+compared = rehearse.compare
 
 
 def host_called(root: Root, name: str) -> Host | None:

@@ -113,7 +113,7 @@ class ServerActionRunner:
         return ran(executor_of(self.node).run(action_id, job), timeout, stopping=self.stopping)
 
 
-def there_are(root: Root) -> bool:
+def there_are(root: Root, _now: float) -> bool:
     return bool(healing_of(root).deeds.rows)
 
 

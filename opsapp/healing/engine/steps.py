@@ -181,7 +181,7 @@ def await_request(context: PipelineContext, case: Case, then: AskApproval, name:
     entries.release_others(context, record)
     alone = {record.rule_id: record.events[record.rule_id]}
     waits = replace(record, approval_id=name, events=alone).saying(f"approval {name} requested")
-    context.book.wait_for(waits.id, answer)
+    context.book.waiting_for[answer] = waits.id
     context.book.keep(case, waits, then.due)
 
 

@@ -6,26 +6,20 @@ Read-only. Must not: take events (`inlets`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from opsapp.healing.inlet_answers import EventRecord, InletRecord
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, event_of, key_of
 from opsapp.lib.durations import whole
 from opsapp.lib.ids import digest
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from .inventory import Inventory, fleet_access
 from .readings import ToldReadings
-
-
-class InletStanding(NamedTuple):
-    firing: int = 0
-    unknown_targets: int = 0  # of those that fire: they are about no host or monitor that is known
-    last_event_at: int | None = None
-    refused: int = 0  # of all that it ever sent
-    last_refusal: str = ""
 
 
 def names_in(sent: SentEvent, mapping: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -123,21 +117,29 @@ def _values(sent: SentEvent) -> dict[str, str | float]:
     return {"name": sent.name, "status": sent.status, "severity": sent.severity, **labels, **values}
 
 
-def standings(root: Root) -> dict[str, InletStanding]:
-    """Only of those that have sent something."""
-    inventory = fleet_access(root).inventory(root)
-    return {inlet.__name__: _standing(inlet, events, inventory) for inlet, events in _of_inlets(root)}
+def shown(root: Root, inlets: Iterable[Inlet]) -> list[InletRecord]:
+    """Inlets and how they stand."""
+    by_inlet, inventory = healing_of(root).told.by_inlet, fleet_access(root).inventory(root)
+    return [_shown(inlet, by_inlet.get(inlet.__name__), inventory) for inlet in inlets]
 
 
-def _standing(inlet: Inlet, events: EventsOfInlet, inventory: Inventory) -> InletStanding:
+def _shown(inlet: Inlet, events: EventsOfInlet | None, inventory: Inventory) -> InletRecord:
+    record = made(InletRecord, inlet.describe())
+    if events is None:
+        return record
     firing = [event.sent for _, event in events.items() if event.sent.status == FIRING]
-    lost = sum(subject_of(sent, inlet.mapping, inventory) is None for sent in firing)
-    last = int(events.by_time.maxKey()[0]) if events.by_time else None
-    return InletStanding(len(firing), lost, last, events.refusals.count, events.refusals.last)
+    return replace(
+        record,
+        firing=len(firing),
+        unknown_targets=sum(subject_of(sent, inlet.mapping, inventory) is None for sent in firing),
+        last_event_at=int(events.by_time.maxKey()[0]) if events.by_time else None,
+        refused=events.refusals.count,
+        last_refusal=events.refusals.last,
+    )
 
 
 class ListedEvents(NamedTuple):
-    rows: list[JsonObject]
+    rows: list[EventRecord]
     total: int
 
 
@@ -152,22 +154,14 @@ def listed(root: Root, inlet: Inlet, limit: int | None, offset: int) -> ListedEv
     )
 
 
-def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> JsonObject:
+def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> EventRecord:
     sent, subject = event.sent, subject_of(event.sent, inlet.mapping, inventory)
     member = None if subject is None else inventory.by_subject.get(subject)
     kind, _, about_id = (subject or "").partition(":")
-    return {
+    told = {
+        **sent._asdict(),
         "id": key_of(sent),
-        "fingerprint": sent.fingerprint,
-        "name": sent.name,
-        "status": sent.status,
-        "severity": sent.severity,
         "target": target_of(sent, inlet.mapping),
-        "labels": dict(sent.labels),
-        "values": dict(sent.values),
-        "summary": sent.summary,
-        "description": sent.description,
-        "links": list(sent.links),
         "starts_at": whole(sent.starts_at),
         "ends_at": whole(sent.ends_at),
         "told_at": int(event.told_at),
@@ -175,3 +169,4 @@ def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> JsonObje
         "about": None if member is None else {"kind": kind, "id": about_id, "name": member.name},
         "incident_id": event.incident_id,
     }
+    return made(EventRecord, told)

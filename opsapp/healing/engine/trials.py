@@ -23,7 +23,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.tree.root import Root
 from opsapp.wire.verdicts import ASK_AGAIN_S, FAILED, VERIFIED, ConditionLook
 
-from . import evidence
+from . import trusted
 from .context import PipelineContext
 
 AT_ONCE = 500
@@ -84,7 +84,7 @@ def _of(context: PipelineContext, record: CaseRecord) -> Trial:
 
 def held_back(context: PipelineContext, rule_id: str, target: str, root_cause: str) -> None:
     """Whatever this becomes, it belongs to the outage of its root cause."""
-    outage = evidence.outage_of(context, root_cause)
+    outage = trusted.outage_of(context, root_cause)
     if outage:
         context.trials.note_root(rule_id, target, outage)
 
@@ -214,7 +214,7 @@ def count(context: PipelineContext, rule_id: str, name: str, shown: bool | Share
     """Count what the trial has shown, and what was shown by those that have waited for it."""
     for coin in context.trials.coins_of(rule_id).judge(name, shown):
         if coin.recovered is not None:
-            evidence.count_trial(context, rule_id, coin)
+            trusted.count_trial(context, rule_id, coin)
 
 
 def _end(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) -> None:

@@ -142,6 +142,11 @@ class IWindowSource(Interface):
     """Named utility: windows that are on (`(root, now) -> [ActiveWindow]`)."""
 
 
+def live_readings(node: Node) -> LiveReadings | None:
+    readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
+    return readings
+
+
 def windows_now(root: Root, now: float) -> list[ActiveWindow]:
     """An `IWindowSource`: what maintenance windows mean for healing."""
     return _of_healing(active_windows(root, now))
@@ -173,7 +178,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
     settings, graph = node.config[HealingSettings], healing.dependencies.graph()
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
     trust, edited = trusted.held(root)  # no rule acts without its own
-    readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
+    readings = live_readings(node)
     rules = {name: rule.record for name, rule in healing.rules.items() if name in trust}
     knowledge = None if readings is None else Measurements(readings, inventory, rules.values(), now)
     return World(

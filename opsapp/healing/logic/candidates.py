@@ -62,19 +62,12 @@ def level_step(past: Sequence[float]) -> tuple[int, float] | None:
         error = left_squares - left * left / cut + right_squares - right * right / after
         if error < best:
             best, step = error, (after, right / after - left / cut)
-    if step is None or abs(step[1]) < STEP * usual or best > _error_of_line(newest, step[0]) * STEP_OF_LINE:
+    if step is None or abs(step[1]) < STEP * usual:
+        return None
+    line = line_through(newest[max(0, DAY_H - 2 * step[0]) :])  # all before it lies flat
+    if best > line.left * STEP_OF_LINE:
         return None
     return step
-
-
-def _error_of_line(values: Sequence[float], after: int) -> float:
-    """All before the line lies flat."""
-    begin = max(0, len(values) - 2 * after)
-    part = values[begin:]
-    middle, centre = (len(part) - 1) / 2, fmean(part)
-    squares = sum((at - middle) ** 2 for at in range(len(part)))
-    slope = sum((at - middle) * value for at, value in enumerate(part)) / squares
-    return sum((value - centre - slope * (at - middle)) ** 2 for at, value in enumerate(part))
 
 
 def since_step(past: list[float]) -> list[float]:
@@ -154,6 +147,7 @@ class FittedLine(NamedTuple):
     end: float
     error: float  # the slope's standard error; what is usual between hours counts, however straight these few are
     fit: float  # the part of the variance that it explains
+    left: float  # the squares of what it leaves, together
 
 
 def line_through(values: Sequence[float], noise: float = 0.0) -> FittedLine:
@@ -166,7 +160,7 @@ def line_through(values: Sequence[float], noise: float = 0.0) -> FittedLine:
     left = max(0.0, whole - slope * slope * squares)
     spread = math.sqrt(left / (count - 2))
     fit = 1 - left / whole if whole else 0.0
-    return FittedLine(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit)
+    return FittedLine(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit, left)
 
 
 def trend(past: Sequence[float]) -> float:

@@ -162,7 +162,7 @@ def _event(sent: JsonObject, wrong: dict[str, str], *, of_alert: bool = False) -
         wrong["id"] = "is required"
     if not texts["name"] and "name" not in wrong:
         wrong["name"] = "is required: the label alertname" if of_alert else "is required"
-    labels, values = _labels(sent, wrong), _values(sent, wrong)
+    labels, values = _labels(sent.get("labels"), wrong), _values(sent.get("values"), wrong)
     if wrong:
         return None
     fingerprint = texts["id"] or _fingerprint(labels)
@@ -179,16 +179,15 @@ def _text(sent: JsonObject, key: str, wrong: dict[str, str]) -> str:
     return value
 
 
-def _labels(sent: JsonObject, wrong: dict[str, str]) -> dict[str, str]:
-    labels = _entries(sent, "labels", "labels", wrong)
+def _labels(given: Any, wrong: dict[str, str]) -> dict[str, str]:
+    labels = _entries(given, "labels", "labels", wrong)
     for name, value in labels.items():
         if not isinstance(value, str) or len(value) > LONGEST or len(name) > LONGEST:
             wrong[f"labels.{name[:100]}"] = STRING
     return labels
 
 
-def _entries(sent: JsonObject, key: str, of: str, wrong: dict[str, str]) -> JsonObject:
-    given = sent.get(key)
+def _entries(given: Any, key: str, of: str, wrong: dict[str, str]) -> JsonObject:
     if given is None:
         return {}
     if not isinstance(given, dict) or len(given) > MOST_LABELS:
@@ -197,9 +196,9 @@ def _entries(sent: JsonObject, key: str, of: str, wrong: dict[str, str]) -> Json
     return given
 
 
-def _values(sent: JsonObject, wrong: dict[str, str]) -> dict[str, float]:
+def _values(given: Any, wrong: dict[str, str]) -> dict[str, float]:
     """Grafana sends null for a query without a value, and for an alert without values."""
-    values = _entries(sent, "values", "numbers", wrong)
+    values = _entries(given, "values", "numbers", wrong)
     for name, value in values.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             wrong[f"values.{name[:100]}"] = "must be a number"

@@ -193,9 +193,6 @@ class CaseBook(Persistent):
         due = self.readable.some(case_id for _, case_id in Agenda(self.due).until(now))
         return list(islice((case for case in due if case.unopened is None), limit))
 
-    def wait_for(self, case_id: str, answer_id: str) -> None:
-        self.waiting_for[answer_id] = case_id
-
     def waits_for_part(self, request_id: str) -> bool:
         """Whether any part of a request that covers several is still awaited."""
         return next(self._parts(request_id), None) is not None
@@ -268,12 +265,6 @@ class CaseBook(Persistent):
 
     def note_calm(self, case_id: str, known: tuple[Calm, ...]) -> None:
         grown(self, "calm")[case_id] = known
-
-    def calm_of(self, case_id: str) -> tuple[Calm, ...]:
-        return self.calm.get(case_id, ())
-
-    def forget_calm(self, case_id: str) -> None:
-        self.calm.pop(case_id, None)
 
     # -- looking
 

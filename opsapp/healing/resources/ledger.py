@@ -240,21 +240,23 @@ class Ledger(Folder):
 
     def _index(self, record: LedgerRecord) -> None:
         self.all.add(record.id)
-        _add(self.by_rule, record.rule_id, record.id)
-        for name in names_of(record.target):
-            _add(self.by_target, name, record.id)
-            _add(self.by_both, (record.rule_id, name), record.id)
+        for tree, key in self._places(record):
+            _add(tree, key, record.id)
 
     def unindex(self, record: LedgerRecord) -> None:
         self.all.remove(record.id)
         if record.subject:
             _remove(self.by_both, (ABOUT, record.subject), record.id)
-        _remove(self.by_rule, record.rule_id, record.id)
-        for name in names_of(record.target):
-            _remove(self.by_target, name, record.id)
-            _remove(self.by_both, (record.rule_id, name), record.id)
+        for tree, key in self._places(record):
+            _remove(tree, key, record.id)
         if self.filters is not None:
             self.filters.forget(record)
+
+    def _places(self, record: LedgerRecord) -> Iterator[tuple[OOBTree, Any]]:
+        yield self.by_rule, record.rule_id
+        for name in names_of(record.target):
+            yield self.by_target, name
+            yield self.by_both, (record.rule_id, name)
 
     def _count(self, record: LedgerRecord, host: str, now: float, skip: SkipSettings) -> None:
         """Counts an entry's outcome in the tallies of all targets, of its host and of its target."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.chain import LedgerVerdict, NotedHead
-from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
 
 from .ledger import Ledger, keys_of
+from .ledgerfolds import tally
 
 FREED_EVERY = 500  # entries; a connection would keep all that it has read until its transaction ends
 
@@ -83,10 +83,8 @@ class Derived:
     def take(self, record: LedgerRecord) -> None:
         if record.rolls_back:
             self.rollbacks[record.rolls_back] = max(record.id, self.rollbacks.get(record.rolls_back, 0))
-        verified, total = stage.counts(record) if record.is_final else (0, 0)
-        for key in keys_of(record) if total else ():
-            before = self.tallies.get(key, (0, 0))
-            self.tallies[key] = (before[0] + verified, before[1] + total)
+        if record.is_final:
+            tally(self.tallies, record)
 
     def take_folded(self, ledger: Ledger, key: bytes) -> bool:
         """Whether the mark's tallies are as signed."""
@@ -106,7 +104,7 @@ class Derived:
         if changed:
             first = min(entry_id for entry_id, _ in changed)
             return replace(checked, valid=False, first_bad=first, reason="what became of its rollback was changed")
-        kept = {key: tuple(tally[:2]) for key, tally in ledger.effect.items() if tally[1]}
+        kept = {key: tuple(row[:2]) for key, row in ledger.effect.items() if row[1]}
         differing = {key for key, _ in kept.items() ^ self.tallies.items()}
         if differing:
             counted = (n for n, entry in ledger.entries.items() if differing.intersection(keys_of(entry.record)))

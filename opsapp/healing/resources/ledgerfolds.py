@@ -86,15 +86,20 @@ def _is_needed(ledger: Ledger, record: LedgerRecord, before: float) -> bool:
     return of_both is not None and record.id in of_both.newest(0, SHOWN)
 
 
+def tally(tallies: dict[tuple[str, str, str], tuple[int, int]], record: LedgerRecord) -> None:
+    """Count a final entry in (verified, total) of each key."""
+    verified, total = stage.counts(record)
+    for key in keys_of(record) if total else ():
+        before = tallies.get(key, (0, 0))
+        tallies[key] = (before[0] + verified, before[1] + total)
+
+
 def _count(ledger: Ledger, key: bytes, going: list[LedgerRecord]) -> bool:
     """False where the tallies are not as signed."""
     rows = ledger.folded_tallies if ledger.folded_tallies is not None else OOBTree()
     added: dict[tuple[str, str, str], tuple[int, int]] = {}
     for record in going:
-        verified, total = stage.counts(record)
-        for of in keys_of(record) if total else ():
-            before = added.get(of, (0, 0))
-            added[of] = (before[0] + verified, before[1] + total)
+        tally(added, record)
     known = {of: rows.get(of, FoldedTally()) for of in added}
     if any(row.total and chain.signed_tally(key, of, row.verified, row.total) != row for of, row in known.items()):
         return False

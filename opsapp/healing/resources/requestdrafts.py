@@ -1,4 +1,4 @@
-"""Requests for an outage of thousands while `engine.requestdrafts` writes them, some targets in each transaction. Cases
+"""Requests for an outage of thousands while `engine.wavetrials` writes them, some targets in each transaction. Cases
 wait for the name that a request will have."""
 
 from __future__ import annotations

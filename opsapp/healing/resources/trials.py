@@ -169,9 +169,6 @@ class TrialBook(Persistent):
     def compare(self, name: str, wave: WaveTrial) -> None:
         grown(self, "waves")[name] = wave
 
-    def let_go_of(self, name: str) -> None:
-        del self.waves[name]
-
     def compared(self) -> list[tuple[str, WaveTrial]]:
         """One of an outage at most."""
         return list(self.waves.items())

@@ -3,7 +3,7 @@ always held, so older versions can read it, and be read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -38,7 +38,7 @@ class About(NamedTuple):
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> About:
         """What is absent has its default."""
-        known = _said(values, cls._fields)
+        known = {name: values[name] for name in cls._fields if values.get(name) is not None}
         return cls(**{**known, "names": tuple(known.get("names", ()))})
 
     @property
@@ -356,20 +356,20 @@ def stored(case: CaseRecord) -> JsonObject:
 def read(values: Mapping[str, Any]) -> CaseRecord:
     """Older versions wrote fewer fields, and kept those of former states."""
     state = _state(values)
+    known = {name: values[name] for name in (*PLAIN, *OWN[state]) if values.get(name) is not None}
+    heal = None
+    if values.get("action") is not None:
+        heal = Heal(**{name: values[name] for name in Heal._fields if values.get(name) is not None})
     return state(
-        **_said(values, (*PLAIN, *OWN[state])),
+        **known,
         about=About.read(values),
         abouts={rule_id: About.read(about) for rule_id, about in values["abouts"].items()},
-        heal=None if values.get("action") is None else Heal(**_said(values, Heal._fields)),
+        heal=heal,
         tried=tuple(Tried(*step) for step in values.get("tried") or ()),
         look=PendingLook(*values["look"]) if values.get("look") else None,
         lowered=made(Lowered, values["lowered"]) if values.get("lowered") else None,
         cause=made(FoundCause, values["cause"]) if values.get("cause") else None,
     )
-
-
-def _said(values: Mapping[str, Any], names: Iterable[str]) -> JsonObject:
-    return {name: values[name] for name in names if values.get(name) is not None}
 
 
 def _state(values: Mapping[str, Any]) -> type[CaseRecord]:

@@ -10,7 +10,7 @@ from opsapp.healing.logic import windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, SEVERITIES, rank
 
 from . import guards, planning
-from .case import CaseRecord, ClosedCase, CorrelatingCase, PlanningCase, RuleEvent
+from .case import CaseRecord, ClosedCase, CorrelatingCase, PlanningCase, RuleEvent, opened
 from .moves import EndCase, Next, PlanNow, Wait
 from .trust import effective
 from .world import World
@@ -121,7 +121,7 @@ def _cause_over(over: str, failed: tuple[str, str] | None) -> Cause:
 
 def _may_do_more(event: RuleEvent, case: CaseRecord, world: World) -> bool:
     """Both under what holds all rules down: then they are the same."""
-    return rank(planning.level_of(event, world).level) > rank(case.level)
+    return rank(planning.plan(opened(event), world).effective.level) > rank(case.level)
 
 
 def _stands(case: CaseRecord, event: RuleEvent, world: World) -> bool:

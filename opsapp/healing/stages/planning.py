@@ -13,7 +13,7 @@ from opsapp.wire.causes import CAUSES
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import WireError
 
-from .case import CaseRecord, RuleEvent, opened
+from .case import CaseRecord
 from .stakes import at_stake
 from .trust import Effective, Trust, effective
 from .world import SERVER, Host, World
@@ -85,7 +85,8 @@ def plan(case: CaseRecord, world: World) -> Plan:
     choice, skipped = choose(case, rule, world)
     host, no_host = whereto(case, rule, world, choice)
     caps = _caps(case, no_host, world)
-    level = _effective(case, choice, host, caps, world)
+    risk, stakes = choice.action.risk if choice else "low", at_stake(case, host, world)
+    level = effective(trust, source=case.about.source, caps=caps, stakes=stakes, risk=risk)
     checks = preflight(choice, host, no_host)
     would, outcome, reason = _decide(level, choice, skipped, checks, caps)
     if would in ("observe", "simulate") and _is_told(case, trust, caps):
@@ -101,19 +102,6 @@ def plan(case: CaseRecord, world: World) -> Plan:
     return Plan(
         would, outcome, reason, trust.current_level, level, choice, host, tuple(skipped), checks, tell, tuple(why)
     )
-
-
-def level_of(event: RuleEvent, world: World) -> Effective:
-    """The level of trust under everything that holds it down now."""
-    rule, case = world.rules[event.rule_id], opened(event)
-    choice, _ = choose(case, rule, world)
-    host, no_host = whereto(case, rule, world, choice)
-    return _effective(case, choice, host, _caps(case, no_host, world), world)
-
-
-def _effective(case: CaseRecord, choice: StepChoice | None, host: Host | None, caps: Caps, world: World) -> Effective:
-    risk, stakes = choice.action.risk if choice else "low", at_stake(case, host, world)
-    return effective(world.trust[case.rule_id], source=case.about.source, caps=caps, stakes=stakes, risk=risk)
 
 
 def whereto(

@@ -32,17 +32,6 @@ class Neighbours(NamedTuple):
     holder: Callable[[str], CaseRecord | None] = lambda _: None
 
 
-class TurnDecision(NamedTuple):
-    """`go`, `ask` for a measurement, `wait` until `due`, or `end`."""
-
-    kind: str
-    reason: str = ""
-    due: float = 0.0
-
-
-GO = TurnDecision("go")
-
-
 def is_taken(case_id: str, holder: CaseRecord | None, host: str) -> bool:
     """Whether another case acts on the host now."""
     if holder is None or holder.id == case_id or holder.heal is None:
@@ -72,27 +61,28 @@ def healed_above(case: CaseRecord, world: World) -> float:
 
 
 def look_again(
-    case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float, above: float = 0.0
-) -> TurnDecision:
-    """A reading from before `settled_at`, or `above`, says nothing."""
+    case: BeforeAct, reading: Reading, *, now: float, settled_at: float, patience: float, above: float = 0.0
+) -> Wait | Measure | Lost | None:
+    """A reading from before `settled_at`, or `above`, says nothing. None: it goes."""
+    soon = now + POLL_S
     if settled_at > now:
-        return TurnDecision("wait", "the same was just done for another case", settled_at)
+        return _wait(case, "the same was just done for another case", max(settled_at, soon), since=case.opened_at)
     if above > now:
-        return TurnDecision("wait", HEALED_ABOVE, above)
+        return _wait(case, HEALED_ABOVE, max(above, soon), since=case.opened_at)
     waited = above or (case.waits_from is not None and now - case.waits_from > OLD_S)
     if not (waited or case.looks_from is not None) or not case.about.subject:
-        return GO
+        return None
     since = max(settled_at, above, case.looks_from or now - OLD_S)
     fresh = reading.measured_at is not None and reading.measured_at >= since
     if fresh and reading.verdict is not None:
-        return GO if reading.verdict else TurnDecision("end", "condition_gone")
+        return None if reading.verdict else Lost("withdrawn", "condition_gone")
+    waits = _wait(case, LOOKED_AT, soon, since=case.opened_at)
     if case.looks_from is None or case.looks_from < max(settled_at, above):  # what was asked for then says nothing now
-        return TurnDecision("ask")
+        return Measure(replace(waits.case, looks_from=now), f"{case.id}.{LOOK}", patience, soon)
     if now - case.looks_from < patience:
-        return TurnDecision("wait", LOOKED_AT, now)
-    return TurnDecision(
-        "end", "condition_unknown: " + ("the condition is unknown" if fresh else "nothing fresh was reported")
-    )
+        return waits
+    why = "the condition is unknown" if fresh else "nothing fresh was reported"
+    return Lost("withdrawn", f"condition_unknown: {why}")
 
 
 def in_line(case: BeforeAct, host: str, near: Neighbours, now: float) -> Wait | None:
@@ -113,24 +103,8 @@ def before_acting(
     holder = None if host == SERVER else near.holder(host)
     settle = settle_of(case.rule_id, choice.action, world)
     settled_at = settles_until(case.id, holder, choice.action.name, choice.params, settle)
-    patience = patience_of(case.rule_id, world)
-    again = look_again(
-        case,
-        world.reading(case.about),
-        now=world.now,
-        settled_at=settled_at,
-        patience=patience,
-        above=healed_above(case, world),
-    )
-    if again.kind == "end":
-        return Lost("withdrawn", again.reason)
-    if again.kind == "ask":
-        waits = _wait(case, LOOKED_AT, world.now + POLL_S, since=case.opened_at)
-        asking = replace(waits.case, looks_from=world.now)
-        return Measure(asking, f"{case.id}.{LOOK}", patience, waits.due)
-    if again.kind == "wait":
-        return _wait(case, again.reason, max(again.due, world.now + POLL_S), since=case.opened_at)
-    return None
+    reading, above, patience = world.reading(case.about), healed_above(case, world), patience_of(case.rule_id, world)
+    return look_again(case, reading, now=world.now, settled_at=settled_at, patience=patience, above=above)
 
 
 def _wait(case: BeforeAct, reason: str, due: float, *, since: float) -> Wait:

@@ -9,8 +9,9 @@ from pyramid.request import Request
 
 from opsapp.agents.engine import seen_agents
 from opsapp.healing import answers, health_answers, lift_answers, records, schemas, whatif
-from opsapp.healing.engine import dryrun, holds, rehearsals
+from opsapp.healing.engine import holds, rehearsals
 from opsapp.healing.engine import lift as worth
+from opsapp.healing.engine import rehearse as dryrun
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.fleet import capabilities_of, refresh_capabilities
 from opsapp.healing.engine.health import health_of

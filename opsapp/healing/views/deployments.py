@@ -7,7 +7,6 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing.deployments import Deployment, DeploymentRecord, Deployments, DeploymentSettings
-from opsapp.healing.engine import deploymentreach as reach
 from opsapp.healing.engine import deployments as engine
 from opsapp.web import api
 from opsapp.web.deletions import undoable
@@ -23,9 +22,9 @@ def wrong(context: Deployments, request: Request, sound: Any) -> dict[str, str]:
     named = {kind: sound.get(kind) or () for kind in engine.KINDS}
     if request.sight is None:
         return engine.mistakes(request.root, named, sound.get("at"))
-    seen = reach.reached(request.root, request.sight).named
+    seen = engine.reached(request.root, request.sight).named
     unknown = engine.mistakes(request.root, named, sound.get("at"), seen)
-    return reach.misfits(request.root, request.sight, named) | unknown
+    return engine.misfits(request.root, request.sight, named) | unknown
 
 
 @api.get(Deployments, query=Paging, returns=[DeploymentRecord], teams="filtered")
@@ -35,7 +34,7 @@ def list_deployments(context: Deployments, request: Request) -> list[DeploymentR
     query = request.valid_query
     limit, offset = query["limit"] or USUAL, query["offset"]
     if request.sight is not None:
-        return counted(request, *reach.page(context, reach.reached(request.root, request.sight), limit, offset))
+        return counted(request, *engine.page(context, engine.reached(request.root, request.sight), limit, offset))
     page, count = context.page(limit, offset)
     return counted(request, [deployment.record() for deployment in page], count)
 
@@ -63,7 +62,7 @@ def show_deployment(context: Deployment, request: Request) -> DeploymentRecord:
     """One deployment."""
     if request.sight is None:
         return context.record()
-    return reach.narrowed(context, reach.reached(request.root, request.sight))
+    return engine.narrowed(context, engine.reached(request.root, request.sight))
 
 
 @api.delete(Deployment, returns=Deleted, audit="deployment.delete", undoes=True, teams="act")

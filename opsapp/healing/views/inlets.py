@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from pyramid.request import Request
 
@@ -17,23 +17,15 @@ from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import counted, page_of
-from opsapp.wire.records import made
+from opsapp.wire.records import extended
 
 from . import eventbodies
-
-R = TypeVar("R", bound=InletRecord)
 
 
 @api.get(Inlets, role="admin", query=Paging, returns=[InletRecord])
 def inlets(context: Inlets, request: Request) -> Any:
     """By what other systems send events, and how many of these go on; without their tokens."""
-    standings = toldevents.standings(request.root)
-    rows = [shown(InletRecord, inlet, standings.get(inlet_id)) for inlet_id, inlet in context.items()]
-    return page_of(request, rows)
-
-
-def shown(record: type[R], inlet: Inlet, standing: toldevents.InletStanding | None, **told: object) -> R:
-    return made(record, {**inlet.describe(), **({} if standing is None else standing._asdict()), **told})
+    return page_of(request, toldevents.shown(request.root, context.values()))
 
 
 @api.create(Inlets, role="admin", body=InletSettings, returns=InletMade)
@@ -42,7 +34,8 @@ def create(context: Inlets, request: Request) -> Any:
     body, now = request.valid_body, request.node.clock.now()
     new = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
     request.audit("healing.inlet.create", new.inlet.__name__, after=new.inlet.describe())
-    return shown(InletMade, new.inlet, None, token=new.token, url=f"/api/healing/events/{new.token}")
+    [record] = toldevents.shown(request.root, [new.inlet])
+    return extended(InletMade, record, token=new.token, url=f"/api/healing/events/{new.token}")
 
 
 @api.update(Inlet, role="admin", body=InletSettings, read_only=InletRecord, returns=InletUpdated)
@@ -51,8 +44,8 @@ def change(context: Inlet, request: Request) -> Any:
     before, body = context.describe(), request.valid_body
     engine.change(request.root, context, body.get("name"), body.get("mapping"))
     request.audit("healing.inlet.update", context.__name__, before=before, after=context.describe())
-    standing = toldevents.standings(request.root).get(context.__name__)
-    return shown(InletUpdated, context, standing)
+    [record] = toldevents.shown(request.root, [context])
+    return extended(InletUpdated, record)
 
 
 @api.get(Inlet, "events", role="admin", query=schemas.EventList, returns=[EventRecord])

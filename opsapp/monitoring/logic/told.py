@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from opsapp.lib.visible import clip
 from opsapp.monitoring.records import IncidentRecord, IncidentSource
 
 LONGEST_TITLE, LONGEST_CAUSE = 300, 1000
@@ -26,11 +27,11 @@ class ToldTrouble(NamedTuple):
 
     @property
     def title(self) -> str:
-        return _cut(f"{self.name} on {self.target}" if self.target else self.name, LONGEST_TITLE)
+        return clip(f"{self.name} on {self.target}" if self.target else self.name, LONGEST_TITLE)
 
     @property
     def cause(self) -> str:
-        return _cut(self.summary or self.description or self.name, LONGEST_CAUSE)
+        return clip(self.summary or self.description or self.name, LONGEST_CAUSE)
 
     def within(self, record: IncidentRecord) -> IncidentRecord:
         """The record of its incident, with what was told."""
@@ -46,7 +47,3 @@ class ToldTrouble(NamedTuple):
             severity=self.severity,
             links=tuple(self.links),
         )
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"

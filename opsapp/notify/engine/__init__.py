@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from opsapp.lib.addresses import public_text
+from opsapp.lib.visible import clip
 from opsapp.notify.interfaces import ISilence
-from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
+from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES
 from opsapp.notify.logic.destinations import CHANNEL, retry_at
 from opsapp.notify.logic.messagegroups import GONE, Told
 from opsapp.notify.logic.settings import NotificationSettings

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opsapp.lib.addresses import public_text
+from opsapp.lib.visible import clip
 from opsapp.notify.interfaces import Failure, ICauses, RootCause
-from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, clip, destinations, messagegroups, quiet
+from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, destinations, messagegroups, quiet
 from opsapp.notify.logic.messagegroups import MessageGroup, Told
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.logic.texts import MessageContent
@@ -68,7 +69,7 @@ def route(root: Root, now: float) -> bool:
     if PIECES.is_left(root):  # a node was killed while it moved them with the clock
         PIECES.go_on(root)
         return True
-    node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
+    groups, settings = groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
     rows = inbox.take(root, ROWS_AT_ONCE)
     deliveries_of(root).withdraw({row.name for row in rows if row.phase == messagegroups.GONE}, now)
@@ -85,9 +86,9 @@ def route(root: Root, now: float) -> bool:
         _keep(root, groups, key, group, every_s)
     due = groups.due(now, GROUPS_AT_ONCE)
     asked = [groups.get(key) for key in dict.fromkeys((*gathered, *due))]
-    causes = _causes(root, node, asked, now)
+    causes = _causes(root, asked, now)
     for key in due:
-        _look_at(root, node, groups, key, causes, now, settings)
+        _look_at(root, groups, key, causes, now, settings)
     return bool(rows or due)
 
 
@@ -126,7 +127,6 @@ def _keep(root: Root, groups: Groups, key: str, group: MessageGroup, every_s: fl
 
 def _look_at(
     root: Root,
-    node: Node,
     groups: Groups,
     key: str,
     causes: Mapping[Failure, RootCause],
@@ -147,14 +147,14 @@ def _look_at(
     elif cause.wait:
         groups.put(key, messagegroups.postponed(group, now), every_s)
     else:
-        message_id = _publish(root, node, key, group, cause.name, now)
+        message_id = _publish(root, key, group, cause.name, now)
         groups.put(key, messagegroups.told(group, message_id, now), every_s)
 
 
-def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: float) -> Mapping[Failure, RootCause]:
+def _causes(root: Root, asked: Iterable[MessageGroup | None], now: float) -> Mapping[Failure, RootCause]:
     """The causes for all groups at once: the graph and what has failed are read once. It also asks for what has only
     just been gathered, so that what it depends on is measured meanwhile."""
-    causes = node.registry.queryUtility(ICauses)
+    causes = node_of(root).registry.queryUtility(ICauses)
     waiting = [group for group in asked if group is not None and group.due is not None and not group.apart]
     failures = {_failure(group.target, group) for group in waiting if group.target is not None}
     known: Mapping[Failure, RootCause] = causes(root, failures, now) if causes is not None and failures else {}
@@ -185,7 +185,7 @@ def _move(
     _keep(root, groups, rightful, moved, settings.group_s)
 
 
-def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float) -> str:
+def _publish(root: Root, key: str, group: MessageGroup, cause: str | None, now: float) -> str:
     """Publish the group's message, with a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
     times, more = (group.first_at, group.last_at, group.events), (group.titles, group.sealed)

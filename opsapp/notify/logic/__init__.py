@@ -9,8 +9,3 @@ LONGEST_TEXT = 4000
 
 def rank(severity: str) -> int:
     return SEVERITIES.index(severity)
-
-
-def clip(text: str, longest: int) -> str:
-    """A text that is not too long to be sent."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.visible import clip
 
-from . import clip
 from .texts import AnswerButton
 
 PLAIN_JSON = {"version": "", "attachments": "", "type": ""}  # what Apprise puts into a document that others have not

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from opsapp.lib.visible import clip
 from opsapp.notify.records import ChannelRecord
 
 from .settings import RetrySettings
@@ -41,4 +42,4 @@ def without_address(text: str, url: str) -> str:
     for part in sorted({rest, unquote(rest), *parts} - {""}, key=len, reverse=True):
         text = text.replace(part, HIDDEN)
     text = re.sub(rf"(?:{re.escape(HIDDEN)}[/:@?&=#,;|.]*){{2,}}", HIDDEN, text)
-    return text if len(text) <= _LONGEST_ERROR else text[: _LONGEST_ERROR - 1] + "…"
+    return clip(text, _LONGEST_ERROR)

@@ -39,7 +39,7 @@ def change_schedule(root: Root, schedule: Schedule, record: ScheduleRecord) -> N
 def delete_schedule(root: Root, schedule: Schedule) -> None:
     """Not while policies call by it."""
     policies = [policy.record for policy in oncall_of(root).policies.values()]
-    users = [policy.name for policy in policies if schedule.__name__ in _schedules_of(policy)]
+    users = [policy.name for policy in policies if schedule.__name__ in schedules_of(policy)]
     if users:
         raise Conflict(f"These policies call by it: {', '.join(sorted(users))}.", code="in_use")
     _tell(root, schedule, "deleted")
@@ -131,7 +131,7 @@ def _refuse_unknown(root: Root, record: PolicyRecord, before: PolicyRecord | Non
 
 
 def _gone(root: Root, record: PolicyRecord) -> list[str]:
-    return [name for name in _schedules_of(record) if name not in oncall_of(root).schedules]
+    return [name for name in schedules_of(record) if name not in oncall_of(root).schedules]
 
 
 def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], field: str = "layers") -> None:
@@ -154,7 +154,7 @@ def _of_steps(record: PolicyRecord) -> list[str]:
     return [user for step in record.steps for user in step.users]
 
 
-def _schedules_of(record: PolicyRecord) -> list[str]:
+def schedules_of(record: PolicyRecord) -> list[str]:
     return [schedule_id for step in record.steps for schedule_id in step.schedules]
 
 

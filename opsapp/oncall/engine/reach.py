@@ -16,6 +16,8 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.rights import Sight, TagsOfMany
 from opsapp.tree.root import Root, root_above
 
+from . import plans
+
 
 def seen_policies(root: Root, sight: Sight) -> list[PolicyRecord]:
     """By name, with the tags that are seen."""
@@ -26,7 +28,7 @@ def seen_policies(root: Root, sight: Sight) -> list[PolicyRecord]:
 
 def seen_schedules(root: Root, sight: Sight | None) -> Collection[str] | None:
     """Their ids; None for who is in no team."""
-    return None if sight is None else {name for row in seen_policies(root, sight) for name in _called_by(row)}
+    return None if sight is None else {name for row in seen_policies(root, sight) for name in plans.schedules_of(row)}
 
 
 def narrowed(policy: PolicyRecord, sight: Sight) -> PolicyRecord:
@@ -44,13 +46,9 @@ def tags_of_policy(policy: CallPolicy) -> Collection[str]:
 
 def tags_of_schedule(schedule: Schedule) -> TagsOfMany:
     root = root_above(schedule)
-    calling = [row for row in oncall_of(root).policies.records() if schedule.__name__ in _called_by(row)]
+    calling = [row for row in oncall_of(root).policies.records() if schedule.__name__ in plans.schedules_of(row)]
     of_all = _tags_of_monitors(root) if calling else frozenset[str]()
     return TagsOfMany(tuple(row.tags or of_all for row in calling))
-
-
-def _called_by(policy: PolicyRecord) -> frozenset[str]:
-    return frozenset(name for step in policy.steps for name in step.schedules)
 
 
 def _tags_of_monitors(root: Root) -> frozenset[str]:

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from .given import ScimRefused, unquoted
+from .operations import CORE
 
-CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:user|group):", re.IGNORECASE)
 CLAUSE = re.compile(r'\s*([A-Za-z][\w.:$-]*)\s+eq\s+("(?:[^"\\]|\\.)*")\s*(and\b|$)', re.IGNORECASE)
 LONGEST = 2000
 

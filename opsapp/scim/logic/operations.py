@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from .given import GivenObject, ScimRefused, rows_of
 
-PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 MOST = 1000
 CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:user|group):", re.IGNORECASE)
 OPS = frozenset({"add", "replace", "remove"})
@@ -19,10 +18,6 @@ class Operation(NamedTuple):
     op: str
     path: str | None
     value: object
-
-    @property
-    def removes(self) -> bool:
-        return self.op == "remove"
 
 
 def operations_in(given: GivenObject) -> list[Operation]:

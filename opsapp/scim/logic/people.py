@@ -63,12 +63,12 @@ def _at(operation: Operation) -> Told:
         raise ScimRefused("mutability", f"{path} is read-only.")
     if path == NAME:
         return _told_in(GivenObject({NAME: _whole_name(operation)}))
-    return iter([(path, None if operation.removes else operation.value)])
+    return iter([(path, None if operation.op == "remove" else operation.value)])
 
 
 def _whole_name(operation: Operation) -> object:
     parts = {path.partition(".")[2]: None for path in TEXTS if path.startswith(NAME + ".")}
-    return parts if operation.removes else operation.value
+    return parts if operation.op == "remove" else operation.value
 
 
 def _changed(person: ProvisionedPerson, told: Told) -> ProvisionedPerson:

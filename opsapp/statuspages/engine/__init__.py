@@ -48,9 +48,7 @@ __all__ = [
 
 def calendar(root: Root, slug: str | None = None) -> list[PlannedTime]:
     """Every time of every window, the earliest first; with `slug`, of pages of their own."""
-    store = store_of(root)
-    entries = store.entries() if slug is None else store.own_entries()
-    return sorted(entries.values(), key=lambda entry: (entry.start, entry.uid))
+    return sorted(store_of(root).entries(own=slug is not None).values(), key=lambda entry: (entry.start, entry.uid))
 
 
 def page_of(root: Root) -> PageRecord:

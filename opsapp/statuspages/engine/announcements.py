@@ -78,10 +78,9 @@ def _put(root: Root, item: NewsItem) -> None:
 
 def look_at_windows(node: Node) -> bool:
     """What is planned goes into the calendar; what is new or other in it is told."""
-    if node.transact(_differing)[0]:
-        node.transact(_note_windows)
-    if node.transact(_differing_own)[0]:
-        node.transact(_note_own_windows)
+    for pages in (MAIN, OWN):
+        if node.transact(_differing, pages)[0]:
+            node.transact(_note_windows, pages)
     return False
 
 
@@ -89,39 +88,25 @@ def look(node: Node) -> bool:
     return look_at_windows(node) or look_at_notices(node)
 
 
-def _note_windows(root: Root) -> None:
+def _note_windows(root: Root, pages: str) -> None:
     leases.check(root, LEASE)
-    store, now = store_of(root), node_of(root).clock.now()
-    stored, told = _differing(root)
+    store, now = store_of(root), int(node_of(root).clock.now())
+    stored, told = _differing(root, pages)
     for entry in stored:
-        store.keep(entry)
-    _tell_windows(root, told, int(now), MAIN)
-
-
-def _note_own_windows(root: Root) -> None:
-    leases.check(root, LEASE)
-    stored, told = _differing_own(root)
-    for entry in stored:
-        store_of(root).keep_own(entry)
-    _tell_windows(root, told, int(node_of(root).clock.now()), OWN)
-
-
-def _tell_windows(root: Root, told: list[tuple[str, PlannedTime]], now: int, pages: str) -> None:
-    for what, entry in told if store_of(root).confirmed else ():
+        store.keep(entry, own=pages == OWN)
+    for what, entry in told if store.confirmed else ():
         about = (entry.uid, entry.name, entry.monitors)
         _put(root, NewsItem(now, what, *about, start=entry.start, end=entry.end, pages=(pages,)))
 
 
-def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
-    now = int(node_of(root).clock.now())
-    return compared(store_of(root).entries(), _planned(root, published(node_of(root), root), now), now)
-
-
-def _differing_own(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
+def _differing(root: Root, pages: str) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
     store, now = store_of(root), int(node_of(root).clock.now())
-    pages = store.own_pages().values()
-    names = {monitor_id for page in pages for group in page.record.groups for monitor_id in group.monitors}
-    return compared(store.own_entries(), _planned(root, names, now), now) if names or store.own_calendar else ([], [])
+    if pages == MAIN:
+        names: Collection[str] = published(node_of(root), root)
+    else:
+        own = store.own_pages().values()
+        names = {monitor_id for page in own for group in page.record.groups for monitor_id in group.monitors}
+    return compared(store.entries(own=pages == OWN), _planned(root, names, now) if names else [], now)
 
 
 def _planned(root: Root, names: Collection[str], now: int) -> list[PlannedTime]:

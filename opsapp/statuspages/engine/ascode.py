@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from opsapp.lib.addresses import restored_settings
 from opsapp.lib.jsontypes import JsonObject
@@ -13,7 +14,7 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.groups import GroupRecord
-from opsapp.statuspages.records import PageAsCode, PageRecord
+from opsapp.statuspages.records import OwnPageAsCode, PageAsCode, PageRecord
 from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
@@ -21,13 +22,14 @@ from opsapp.wire.records import made, settings_of
 from . import settings
 
 PAGE = "public"
+P = TypeVar("P", PageAsCode, OwnPageAsCode)
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     store = store_of(root)
     fields = settings_of(store.page)
     if fields != settings_of(PageRecord()):
-        page = _renamed(made(PageAsCode, fields), names_by_id(root))
+        page = renamed(made(PageAsCode, fields), names_by_id(root))
         yield StoredEntry(PAGE, settings_of(replace(page, mail_server=store.mail_address(root))))
 
 
@@ -46,7 +48,7 @@ def refuse_unknown(root: Root, groups: Iterable[GroupRecord]) -> None:
 
 
 def create(_node: Node, root: Root, entry: PageAsCode) -> str:
-    settings.change(root, settings_of(_renamed(entry, ids_by_name(root))))
+    settings.change(root, settings_of(renamed(entry, ids_by_name(root))))
     return PAGE
 
 
@@ -58,7 +60,7 @@ def delete(_node: Node, root: Root, _page: str) -> None:
     settings.change(root, settings_of(PageRecord()))
 
 
-def _renamed(page: PageAsCode, names: dict[str, str]) -> PageAsCode:
+def renamed(page: P, names: dict[str, str]) -> P:
     """Names of monitors in place of ids, or the other way round; what has none stays."""
     groups = (
         replace(group, id="", monitors=tuple(names.get(monitor, monitor) for monitor in group.monitors))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import smtplib
 import ssl
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
@@ -17,24 +17,19 @@ from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.mailserver import MailServer, mail_server
 from opsapp.statuspages.logic.settings import StatusPageSettings
 
-from .letter import PageLetter, PageSender, Posted
+from .letter import LetterCarrier, PageLetter, PageSender, Posted
 
 
-class MailCarrier:
+class MailCarrier(LetterCarrier):
     """None for a while after the server could not be spoken to."""
 
     def __init__(self, node: Node):
-        self._node = node
-        self._ended: list[Posted] = []
-        self._rows: set[str] = set()
+        super().__init__(node)
         self._refusals = 0  # of the server, in a row
         self._again = -inf  # in monotonic seconds
 
     def room(self) -> int:
         return 0 if self._node.clock.monotonic() < self._again else self._node.config[StatusPageSettings].batch
-
-    def under_way(self) -> Collection[str]:
-        return self._rows
 
     def carry(self, sender: PageSender, letters: list[PageLetter], now: float) -> None:
         self._rows.update(letter.row for letter in letters)
@@ -45,13 +40,6 @@ class MailCarrier:
         retry = self._node.config[NotificationSettings].retry
         self._again = self._node.clock.monotonic() + min(retry.longest_s, retry.first_s * 2 ** min(self._refusals, 30))
         self._refusals += 1
-
-    def ended(self) -> list[Posted]:
-        ended, self._ended = self._ended, []
-        return ended
-
-    def forget(self, rows: Collection[str]) -> None:
-        self._rows.difference_update(rows)
 
 
 def post(sender: PageSender, letters: list[PageLetter], now: float) -> list[Posted]:

@@ -6,19 +6,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.monitoring.engine import PageScope, published
-from opsapp.monitoring.resources import monitors_of
+from opsapp.lib.problems import Conflict, NotFound
+from opsapp.monitoring.engine import PageScope
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
-from opsapp.statuspages.logic.groups import with_ids
-from opsapp.statuspages.records import OwnPageRecord, PublicPage, ShownGroup
+from opsapp.statuspages.records import OwnPageRecord, PublicPage
 from opsapp.statuspages.resources import OwnPage, store_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import changed, made, settings_of
+from opsapp.wire.records import changed
 
 from .offers import lacking, offered
-from .settings import EVENT
+from .settings import EVENT, page_for_visitors, sound_page
 
 MOST = 200
 
@@ -51,7 +48,7 @@ def is_known(root: Root, slug: str) -> bool:
 
 def create(root: Root, page: OwnPageRecord) -> OwnPageRecord:
     _refuse_new(root, page.slug)
-    kept = OwnPage(_sound(root, page, ()))
+    kept = OwnPage(sound_page(root, page, ()))
     store_of(root).keep_own_page(kept)
     emit(root, EVENT, {"change": "page"})
     return _shown(root, kept)
@@ -72,7 +69,7 @@ def change(root: Root, slug: str, given: JsonObject) -> OwnPageRecord:
     page = changed(before, given)
     if page.slug != slug and is_known(root, page.slug):
         raise Conflict("There is a page with this path already.", code="page_exists")
-    kept.change(_sound(root, page, before.groups))
+    kept.change(sound_page(root, page, before.groups))
     store_of(root).keep_own_page(kept, slug)
     emit(root, EVENT, {"change": "page"})
     return _shown(root, kept)
@@ -96,17 +93,6 @@ def put_back(root: Root, page: OwnPage) -> None:
     emit(root, EVENT, {"change": "page"})
 
 
-def _sound(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> OwnPageRecord:
-    """Invalid: a group names a monitor that does not exist; one that is gone since hinders no other change."""
-    known = {monitor_id for group in before for monitor_id in group.monitors}
-    named = {monitor_id for group in page.groups for monitor_id in group.monitors} - known
-    missing = sorted(monitor_id for monitor_id in named if monitor_id not in monitors_of(root))
-    if missing:
-        raise Invalid({"groups": "no such monitor: " + ", ".join(missing[:10])})
-    groups = tuple(made(ShownGroup, settings_of(group)) for group in with_ids(page.groups, before))
-    return replace(page, groups=groups, subscribe_by=tuple(sorted(page.subscribe_by)))
-
-
 def scope(root: Root, slug: str) -> PageScope:
     """Of a page that is gone, nothing."""
     page = store_of(root).own_page(slug)
@@ -118,13 +104,5 @@ def scope_of(page: OwnPageRecord) -> PageScope:
 
 
 def looks(root: Root, slug: str) -> PublicPage:
-    node, page, logo = node_of(root), record(root, slug), store_of(root).logo
-    shown = published(node, root, scope_of(page))
-    groups = (replace(group, monitors=tuple(name for name in group.monitors if name in shown)) for group in page.groups)
-    return replace(
-        made(PublicPage, settings_of(page)),
-        logo=logo and logo.digest,
-        timezone=node.config.timezone,
-        groups=tuple(group for group in groups if group.monitors),
-        offered=page.offered,
-    )
+    page = _page(root, slug).record
+    return page_for_visitors(root, page, scope_of(page))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.ascode import StoredEntry
@@ -13,14 +12,14 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
 
 from . import ownpages
-from .ascode import ids_by_name, names_by_id, refuse_unknown
+from .ascode import ids_by_name, names_by_id, refuse_unknown, renamed
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     pages = ownpages.records(root)
     names = names_by_id(root) if pages else {}
     for page in pages:
-        yield StoredEntry(page.slug, settings_of(_renamed(made(OwnPageAsCode, settings_of(page)), names)))
+        yield StoredEntry(page.slug, settings_of(renamed(made(OwnPageAsCode, settings_of(page)), names)))
 
 
 def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
@@ -42,12 +41,4 @@ def delete(_node: Node, root: Root, slug: str) -> None:
 
 
 def _with_ids(root: Root, entry: OwnPageAsCode) -> dict[str, object]:
-    return settings_of(_renamed(entry, ids_by_name(root)))
-
-
-def _renamed(page: OwnPageAsCode, names: dict[str, str]) -> OwnPageAsCode:
-    groups = (
-        replace(group, id="", monitors=tuple(names.get(monitor, monitor) for monitor in group.monitors))
-        for group in page.groups
-    )
-    return replace(page, groups=tuple(groups))
+    return settings_of(renamed(entry, ids_by_name(root)))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.monitoring.engine import published
+from opsapp.monitoring.engine import PageScope, published
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.statuspages.logic.groups import with_ids
+from opsapp.statuspages.logic.groups import GroupRecord, with_ids
 from opsapp.statuspages.logic.pictures import picture_of, picture_problem
-from opsapp.statuspages.records import LogoRecord, PageRecord, PublicPage
+from opsapp.statuspages.records import LogoRecord, OwnPageRecord, PageRecord, PublicPage
 from opsapp.statuspages.resources import Logo, store_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of
@@ -25,6 +27,7 @@ from .offers import lacking, offered
 LEASE = "status-page"
 NEWS = "status-news"
 EVENT = "status_page"
+P = TypeVar("P", PageRecord, OwnPageRecord)
 
 
 def record(root: Root) -> PageRecord:
@@ -33,18 +36,21 @@ def record(root: Root) -> PageRecord:
 
 
 def change(root: Root, given: JsonObject) -> None:
-    """Invalid: a group names a monitor that does not exist; one that is gone since hinders no other change."""
+    """What is given over what is stored."""
     store = store_of(root)
-    before = store.page
-    page = changed(before, given)
-    known = {monitor_id for group in before.groups for monitor_id in group.monitors}
+    store.keep_page(root, sound_page(root, changed(store.page, given), store.page.groups))
+    emit(root, EVENT, {"change": "settings"})
+
+
+def sound_page(root: Root, page: P, before: Sequence[GroupRecord]) -> P:
+    """The page as it is kept: its groups have their ids. Invalid: a group names a monitor that does not exist; one that
+    is gone since hinders no other change."""
+    known = {monitor_id for group in before for monitor_id in group.monitors}
     named = {monitor_id for group in page.groups for monitor_id in group.monitors} - known
     missing = sorted(monitor_id for monitor_id in named if monitor_id not in monitors_of(root))
     if missing:
         raise Invalid({"groups": "no such monitor: " + ", ".join(missing[:10])})
-    groups, kinds = with_ids(page.groups, before.groups), tuple(sorted(page.subscribe_by))
-    store.keep_page(root, replace(page, groups=groups, subscribe_by=kinds))
-    emit(root, EVENT, {"change": "settings"})
+    return replace(page, groups=with_ids(page.groups, before), subscribe_by=tuple(sorted(page.subscribe_by)))
 
 
 def put_logo(root: Root, image: str) -> LogoRecord:
@@ -68,9 +74,13 @@ def drop_logo(root: Root) -> None:
 
 
 def public_page(root: Root) -> PublicPage:
+    return page_for_visitors(root, store_of(root).page)
+
+
+def page_for_visitors(root: Root, page: PageRecord | OwnPageRecord, scope: PageScope | None = None) -> PublicPage:
     """Its groups hold published monitors only, in their order."""
-    node, page, logo = node_of(root), store_of(root).page, store_of(root).logo
-    shown = published(node, root)
+    node, logo = node_of(root), store_of(root).logo
+    shown = published(node, root, scope)
     groups = (
         replace(group, monitors=tuple(monitor_id for monitor_id in group.monitors if monitor_id in shown))
         for group in page.groups

@@ -90,16 +90,18 @@ def waits(root: Root, token: str, slug: str | None = None) -> bool:
     return _waiting(root, token, slug) is not None
 
 
-def is_of(root: Root, subscriber_id: str, slug: str | None) -> bool:
-    """Whether the link stands below the page that it is of."""
-    page = store_of(root).own_page(slug) if slug is not None else None
+def _bearer(root: Root, purpose: str, token: str, slug: str | None) -> str | None:
+    """Whose link it is, where it stands below the page that it is of."""
+    subscriber_id, page = bearer_of(root, purpose, token), store_of(root).own_page(slug) if slug is not None else None
+    if subscriber_id is None or (slug is not None and page is None):
+        return None
     of = store_of(root).subscribers[subscriber_id].page
-    return of == MAIN if slug is None else page is not None and of == page.id
+    return subscriber_id if of == (MAIN if page is None else page.id) else None
 
 
 def _waiting(root: Root, token: str, slug: str | None) -> str | None:
-    subscriber_id, now = bearer_of(root, CONFIRM, token), node_of(root).clock.now()
-    if subscriber_id is None or not is_of(root, subscriber_id, slug):
+    subscriber_id, now = _bearer(root, CONFIRM, token, slug), node_of(root).clock.now()
+    if subscriber_id is None:
         return None
     subscriber = store_of(root).subscribers[subscriber_id]
     ends = subscriber.asked_at + node_of(root).config[StatusPageSettings].confirm_s
@@ -115,14 +117,13 @@ def confirm(root: Root, token: str, ip: str, slug: str | None = None) -> None:
 
 
 def belongs(root: Root, token: str, slug: str | None = None) -> bool:
-    subscriber_id = bearer_of(root, LEAVE, token)
-    return subscriber_id is not None and is_of(root, subscriber_id, slug)
+    return _bearer(root, LEAVE, token, slug) is not None
 
 
 def leave(root: Root, token: str, ip: str, slug: str | None = None) -> None:
     """Of a link that was used before too: who left has left."""
-    subscriber_id = bearer_of(root, LEAVE, token)
-    if subscriber_id is not None and is_of(root, subscriber_id, slug):
+    subscriber_id = _bearer(root, LEAVE, token, slug)
+    if subscriber_id is not None:
         store_of(root).drop(subscriber_id)
         note(root, Actor(None, ip), "subscription.leave", subscriber_id)
 

@@ -4,7 +4,6 @@ not answered after `TOGETHER_S` is waited for beside the next letters."""
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 
 import gevent
 
@@ -16,39 +15,27 @@ from opsapp.statuspages.logic.letters import NOTICE, NOTICES, NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.wire.probes import ProbeTarget
 
-from .letter import PageLetter, PageSender, Posted
+from .letter import LetterCarrier, PageLetter, PageSender, Posted
 
 AT_ONCE = 200  # most of them waited for
 TOGETHER_S = 0.5
 HEADERS = {"Content-Type": "application/json"}
 
 
-class WebhookCarrier:
+class WebhookCarrier(LetterCarrier):
     """Calls many at once; each has its own time."""
 
     def __init__(self, node: Node):
-        self._node = node
+        super().__init__(node)
         self._client = WebClient(node, webhook_policy)
-        self._rows: set[str] = set()
-        self._ended: list[Posted] = []
 
     def room(self) -> int:
         return min(self._node.config[StatusPageSettings].batch, AT_ONCE - len(self._rows))
-
-    def under_way(self) -> Collection[str]:
-        return self._rows
 
     def carry(self, sender: PageSender, letters: list[PageLetter], now: float) -> None:
         self._rows.update(letter.row for letter in letters)
         calls = [self._node.supervisor.spawn(self._call, sender, letter) for letter in letters]
         gevent.joinall(calls, timeout=TOGETHER_S)
-
-    def ended(self) -> list[Posted]:
-        ended, self._ended = self._ended, []
-        return ended
-
-    def forget(self, rows: Collection[str]) -> None:
-        self._rows.difference_update(rows)
 
     def _call(self, sender: PageSender, letter: PageLetter) -> None:
         posted = Posted(letter.row, "the call broke off")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.visible import name_kind
@@ -38,11 +38,14 @@ class GroupAsCode(GroupRecord):
     monitors: Annotated[tuple[Annotated[str, Text(1, 255)], ...], MONITORS] = ()
 
 
-def with_ids(groups: Iterable[GroupRecord], before: Sequence[GroupRecord]) -> tuple[GroupRecord, ...]:
+G = TypeVar("G", bound=GroupRecord)
+
+
+def with_ids(groups: Iterable[G], before: Sequence[GroupRecord]) -> tuple[G, ...]:
     """A group keeps its id: said by the id itself, else by the name."""
     ids = {group.id for group in before}
     by_name = {group.name: group.id for group in before}
-    named: dict[str, GroupRecord] = {}
+    named: dict[str, G] = {}
     for group in groups:
         known = group.id if group.id in ids else by_name.get(group.name)
         group_id = new_id() if known is None or known in named else known

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.lib.pagenames import MAIN
+from opsapp.lib.visible import clip
 
 MOST_ITEMS = 20
 STAGE_WORDS = {
@@ -75,8 +76,7 @@ def known_already(page: str) -> MessageWords:
 
 def one_line(words: str) -> str:
     """As a header takes it: no line breaks, no control characters, not too long."""
-    plain = " ".join("".join(character if character.isprintable() else " " for character in words).split())
-    return plain if len(plain) <= 200 else plain[:199] + "…"
+    return clip(" ".join("".join(character if character.isprintable() else " " for character in words).split()), 200)
 
 
 def _title(item: NewsItem) -> str:

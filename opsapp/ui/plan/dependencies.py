@@ -5,6 +5,7 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import dependencies
 
+from .records import CONFIRM, DISMISS, TAKE_OUT
 from .shape import Act, Field, Page, told
 
 EDGE = (
@@ -22,26 +23,9 @@ DEPENDENCIES = (
                 parts.SUGGESTIONS,
                 "/api/healing/suggestions",
                 acts=(
-                    Act(
-                        "confirm",
-                        "Add",
-                        "POST /api/healing/suggestions/{id}/confirm",
-                        when=(("category", ("dependency_candidate",)),),
-                        done="The dependency is added.",
-                    ),
-                    Act(
-                        "take_out",
-                        "Remove",
-                        "POST /api/healing/suggestions/{id}/confirm",
-                        when=(("category", ("dependency_doubt",)),),
-                        done="The dependency is removed.",
-                    ),
-                    Act(
-                        "dismiss",
-                        "Dismiss",
-                        "POST /api/healing/suggestions/{id}/dismiss",
-                        done="It is not suggested again by the same evidence.",
-                    ),
+                    CONFIRM._replace(label="Add", done="The dependency is added."),
+                    TAKE_OUT._replace(label="Remove", done="The dependency is removed."),
+                    DISMISS._replace(done="It is not suggested again by the same evidence."),
                 ),
             ),
         ),

@@ -35,6 +35,14 @@ DEMOTE = Act(
     (Field("level", "To", "choice", learned.LEVELS, True, below="current_level"),),
     grave=True,
 )
+CONFIRM = Act(
+    "confirm",
+    "Add the dependency",
+    "POST /api/healing/suggestions/{id}/confirm",
+    when=(("category", ("dependency_candidate",)),),
+)
+TAKE_OUT = CONFIRM._replace(name="take_out", label="Remove the dependency", when=(("category", ("dependency_doubt",)),))
+DISMISS = Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss")
 TRUST = told(parts.TRUST, "/api/healing/trust", acts=(PROMOTE, DEMOTE))
 
 RECORDS = (
@@ -96,21 +104,7 @@ RECORDS = (
                     Field("rule_id", "Rule", "name", of="rule", unsaid="any"),
                     Field("sort", "Sort by"),
                 ),
-                acts=(
-                    Act(
-                        "confirm",
-                        "Add the dependency",
-                        "POST /api/healing/suggestions/{id}/confirm",
-                        when=(("category", ("dependency_candidate",)),),
-                    ),
-                    Act(
-                        "take_out",
-                        "Remove the dependency",
-                        "POST /api/healing/suggestions/{id}/confirm",
-                        when=(("category", ("dependency_doubt",)),),
-                    ),
-                    Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss", many=True),
-                ),
+                acts=(CONFIRM, TAKE_OUT, DISMISS._replace(many=True)),
             ),
         ),
         menu="Suggestions",

@@ -8,7 +8,7 @@ from opsapp.ui.questions import Call
 from opsapp.ui.shapes import approvals, incidents, overview
 
 from . import moment
-from .records import ACT_NOW
+from .records import ACT_NOW, DISMISS
 from .shape import Act, Field, Page, PageBlock, Part, inputs, told
 
 COMMENT = (Field("comment", "Comment", "area"),)
@@ -59,11 +59,7 @@ OVERVIEW = (
         (
             told(parts.OVERVIEW, "/api/overview", acts=(TAKE, ACT_NOW, HERE, LEAVE)),
             REQUESTS,
-            told(
-                parts.SUGGESTIONS,
-                "/api/healing/suggestions?limit=3",
-                acts=(Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss"),),
-            ),
+            told(parts.SUGGESTIONS, "/api/healing/suggestions?limit=3", acts=(DISMISS,)),
             told(parts.PROBLEMS, "/api/healing/problems?limit=50", optional=True),
             told(parts.DELIVERIES, "/api/notifications/deliveries?status=failed&limit=20", optional=True),
             told(parts.FORECASTS, "/api/healing/forecasts?agent_id={overview.next.agent_id}"),

@@ -4,6 +4,8 @@ import pytest
 
 from opsapp.healing.logic.graph import Graph, GraphNode
 from opsapp.healing.stages import turns
+from opsapp.healing.stages.guards import Lost
+from opsapp.healing.stages.moves import Measure, Wait
 from opsapp.healing.stages.world import Reading
 
 from .world import case, world
@@ -43,45 +45,46 @@ def look(verdict=True, measured_at=None, settled_at=0.0, **changes):
 
 
 def test_what_has_not_waited_goes():
-    assert look() == turns.GO
-    assert look(waits_from=NOW - 1) == turns.GO
+    assert look() is None
+    assert look(waits_from=NOW - 1) is None
 
 
 def test_what_has_waited_for_more_than_a_second_is_looked_at_again():
-    assert look(waits_from=NOW - 1.1, measured_at=NOW - 1.1).kind == "ask"
-    assert look(waits_from=NOW - 30).kind == "ask"
-    assert look(waits_from=NOW - 30, measured_at=NOW - 0.5) == turns.GO, "it was just measured"
-    assert look(waits_from=NOW - 30, measured_at=NOW - 0.5, verdict=None).kind == "ask"
+    assert isinstance(look(waits_from=NOW - 1.1, measured_at=NOW - 1.1), Measure)
+    assert isinstance(look(waits_from=NOW - 30), Measure)
+    assert look(waits_from=NOW - 30, measured_at=NOW - 0.5) is None, "it was just measured"
+    assert isinstance(look(waits_from=NOW - 30, measured_at=NOW - 0.5, verdict=None), Measure)
 
 
 def test_what_nobody_can_measure_goes_as_it_is():
-    assert look(waits_from=NOW - 30, subject=None) == turns.GO
+    assert look(waits_from=NOW - 30, subject=None) is None
 
 
 def test_only_a_reading_from_after_the_question_counts():
     asked = {"waits_from": NOW - 30, "looks_from": NOW - 10}
-    assert look(**asked, measured_at=NOW - 11).kind == "wait"
-    assert look(**asked, measured_at=NOW - 9) == turns.GO
-    assert look(**asked, measured_at=NOW - 9, verdict=False) == turns.TurnDecision("end", "condition_gone")
-    assert look(**asked, measured_at=NOW - 9, verdict=None).kind == "wait"
+    assert isinstance(look(**asked, measured_at=NOW - 11), Wait)
+    assert look(**asked, measured_at=NOW - 9) is None
+    assert look(**asked, measured_at=NOW - 9, verdict=False) == Lost("withdrawn", "condition_gone")
+    assert isinstance(look(**asked, measured_at=NOW - 9, verdict=None), Wait)
 
 
 def test_what_is_not_known_in_time_is_no_ground_to_act():
     asked = {"waits_from": NOW - 90, "looks_from": NOW - 60}
-    assert look(**asked, measured_at=NOW - 9, verdict=None) == turns.TurnDecision(
-        "end", "condition_unknown: the condition is unknown"
+    assert look(**asked, measured_at=NOW - 9, verdict=None) == Lost(
+        "withdrawn", "condition_unknown: the condition is unknown"
     )
-    assert look(**asked) == turns.TurnDecision("end", "condition_unknown: nothing fresh was reported")
+    assert look(**asked) == Lost("withdrawn", "condition_unknown: nothing fresh was reported")
 
 
 def test_while_the_same_deed_may_still_work_nothing_is_asked():
-    found = look(waits_from=NOW - 30, measured_at=NOW, settled_at=NOW + 5)
-    assert (found.kind, found.due) == ("wait", NOW + 5)
-    assert look(waits_from=0.0, looks_from=NOW - 1, settled_at=NOW - 2, measured_at=NOW - 1.5).kind == "wait"
+    waits = look(waits_from=NOW - 30, measured_at=NOW, settled_at=NOW + 5)
+    assert isinstance(waits, Wait)
+    assert waits.due == NOW + 5
+    assert isinstance(look(waits_from=0.0, looks_from=NOW - 1, settled_at=NOW - 2, measured_at=NOW - 1.5), Wait)
 
 
 def test_what_was_asked_for_before_it_could_have_settled_is_asked_for_again():
-    assert look(waits_from=0.0, looks_from=NOW - 10, settled_at=NOW - 2, measured_at=NOW - 9).kind == "ask"
+    assert isinstance(look(waits_from=0.0, looks_from=NOW - 10, settled_at=NOW - 2, measured_at=NOW - 9), Measure)
 
 
 @pytest.mark.parametrize(
@@ -109,5 +112,7 @@ def test_a_reading_counts_from_the_hold_after_a_heal_above_on(acted_at, told_at,
 def test_what_a_heal_above_may_have_brought_up_is_waited_for_and_looked_at_again():
     waiting, reading = case(subject="agent:h1"), Reading(True, {}, NOW - 10)
     known = {"now": NOW, "settled_at": 0.0, "patience": 60.0}
-    assert turns.look_again(waiting, reading, above=NOW + 3, **known) == ("wait", turns.HEALED_ABOVE, NOW + 3)
-    assert turns.look_again(waiting, reading, above=NOW - 3, **known).kind == "ask"
+    waits = turns.look_again(waiting, reading, above=NOW + 3, **known)
+    assert isinstance(waits, Wait)
+    assert (waits.case.why[-1], waits.due) == (turns.HEALED_ABOVE, NOW + 3)
+    assert isinstance(turns.look_again(waiting, reading, above=NOW - 3, **known), Measure)

@@ -255,7 +255,7 @@ class Rehearsal:
     @property
     def entries(self) -> list[LedgerRecord]:
         """Oldest first."""
-        return self.node.transact(_entries)
+        return self.node.transact(lambda root: [entry.record for entry in healing_of(root).ledger.entries.values()])
 
     def outcomes(self, rule_id: str | None = None) -> list[str]:
         """Oldest first."""
@@ -270,8 +270,8 @@ class Rehearsal:
         change of any entry."""
         open_ids = [entry.id for entry in self.entries if not entry.is_final]
         self.expect("every entry is final", [], open_ids)
-        self.expect("the hash chain is whole", True, self.node.transact(_verdict))
-        rows = self.node.transact(_chained)
+        verdict, rows = self.node.transact(_checked)
+        self.expect("the hash chain is whole", True, verdict.valid)
         self.expect("no two links of the chain are the same", len(rows), len({row["hash"] for row in rows}))
         unseen = [row["id"] for at, row in enumerate(rows) if chain.verify(_forged(rows, at)).valid]
         self.expect("the chain shows a change of any entry", [], unseen)
@@ -290,18 +290,11 @@ def _write_rule(root: Root, rule_id: str, rule: RuleSettings, level: str, now: f
     state.trust = state.trust._replace(current_level=level)
 
 
-def _entries(root: Root) -> list[LedgerRecord]:
-    return [entry.record for entry in healing_of(root).ledger.entries.values()]
-
-
 def _under_way(root: Root) -> bool:
     healing = healing_of(root)
     return bool(healing.book.messages) or bool(healing.book.open_on) or bool(healing.ledger.open)
 
 
-def _verdict(root: Root) -> bool:
-    return ledgercheck.verdict(healing_of(root).ledger, b"").valid
-
-
-def _chained(root: Root) -> list[JsonObject]:
-    return [dict(row) for row in ledgercheck.chained(healing_of(root).ledger)]
+def _checked(root: Root) -> tuple[chain.LedgerVerdict, list[JsonObject]]:
+    ledger = healing_of(root).ledger
+    return ledgercheck.verdict(ledger, b""), [dict(row) for row in ledgercheck.chained(ledger)]
