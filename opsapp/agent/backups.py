@@ -10,7 +10,6 @@ import glob
 import json
 import os
 import re
-import tarfile
 import time
 from datetime import datetime
 from typing import List, Optional
@@ -91,6 +90,8 @@ def _read_through(context: Context, path: str) -> Ran:
 
 
 def _read_tar(context: Context, path: str) -> Ran:
+    import tarfile  # with bz2 and lzma, memory that an agent at rest does not need
+
     count = 0
     try:
         with tarfile.open(path) as archive:

@@ -130,7 +130,7 @@ class MountQuestion:
             self.passed += 1
 
 
-def _rows(path: str) -> List[List[str]]:
+def rows_of(path: str) -> List[List[str]]:
     rows = [line.split() for line in (maybe(path) or "").splitlines()]
     return [[word.replace("\\040", " ") for word in row] for row in rows if len(row) > 3 and row[0][:1] != "#"]
 
@@ -142,18 +142,18 @@ def is_read_only(options: str) -> bool:
 
 def is_read_only_at(place: str) -> bool:
     """The last file system mounted there is what programs see."""
-    here = [row for row in _rows("/proc/self/mounts") if row[1] == place]
+    here = [row for row in rows_of("/proc/self/mounts") if row[1] == place]
     return bool(here) and here[-1][2] not in IMAGES and is_read_only(here[-1][3])
 
 
 def _to_be_written() -> Set[str]:
-    return {row[1] for row in _rows("/etc/fstab") if not {"ro", "noauto"} & set(row[3].split(","))}
+    return {row[1] for row in rows_of("/etc/fstab") if not {"ro", "noauto"} & set(row[3].split(","))}
 
 
 def _mounts() -> Dict[Mount, bool]:
     """Real file systems. The last one at a place is what programs see."""
     mounts: Dict[str, Tuple[Mount, bool]] = {}
-    for parts in _rows("/proc/self/mounts"):
+    for parts in rows_of("/proc/self/mounts"):
         if parts[2] in _PSEUDO or parts[2] in _REMOTE:
             continue
         place = parts[1]

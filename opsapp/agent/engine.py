@@ -6,7 +6,6 @@ Must not: stop, remove or start anything.
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
 import urllib.parse
@@ -20,17 +19,6 @@ PATIENCE_S = 60.0
 SHORT = 12  # an id's first characters: what docker names things by itself
 OWN = ("default", "bridge", "host", "none", "")  # networks in which a container has no names or addresses to keep
 KEPT = ("IPAMConfig", "Links", "DriverOpts")
-
-
-class _Socket(http.client.HTTPConnection):
-    def __init__(self, path: str):
-        super().__init__("docker", timeout=PATIENCE_S)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
 
 
 def described(inspected: JsonObject) -> JsonObject:
@@ -86,8 +74,13 @@ def create(name: str, inspected: JsonObject) -> Tuple[bool, str]:
     scheme, _, path = output.strip().partition("://")
     if code != 0 or scheme != "unix":
         return False, f"the engine is at no socket of this host: {output.strip()[:200]}"
-    link = _Socket(path)
+    import http.client  # with TLS and e-mail, 3 MB that an agent at rest does not need
+
+    link = http.client.HTTPConnection("docker")
+    link.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        link.sock.settimeout(PATIENCE_S)
+        link.sock.connect(path)
         link.request(
             "POST",
             "/containers/create?" + urllib.parse.urlencode({"name": name}),

@@ -10,6 +10,8 @@ import struct
 from functools import lru_cache
 from typing import Any, Optional, Set, Tuple
 
+from .proc import pids
+
 Inode = Tuple[int, int]  # device, number
 _AT_SYMLINK_NOFOLLOW = 0x100
 _STATX_BTIME = 0x800
@@ -61,7 +63,7 @@ def _statx() -> Optional[_Statx]:
 def held_open() -> Set[Inode]:
     """The files that are open or mapped in the processes that may be looked at."""
     inodes: Set[Inode] = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in pids():
         for directory in ("fd", "map_files"):
             try:
                 names = os.listdir(f"/proc/{pid}/{directory}")

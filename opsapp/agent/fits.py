@@ -9,7 +9,7 @@ from typing import Callable, Dict
 from opsapp.wire.actionparams import HealParams
 
 from . import mounts, vpn
-from .proc import maybe
+from .proc import name_of
 from .resolver import RESOLV_CONF
 from .services import ask
 from .snapshots import LocalHost
@@ -38,7 +38,7 @@ def _link_exists(link: str) -> bool:
 def _runs_dnsmasq(unit: str) -> bool:
     code, output = ask(["systemctl", "show", "--no-pager", "--property=MainPID", "--value", "--", unit])
     pid = output.strip()
-    return code == 0 and pid.isdigit() and pid != "0" and (maybe(f"/proc/{pid}/comm") or "").strip() == "dnsmasq"
+    return code == 0 and pid.isdigit() and pid != "0" and name_of(pid) == "dnsmasq"
 
 
 def _is_timer(task: str) -> bool:

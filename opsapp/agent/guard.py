@@ -18,7 +18,7 @@ from typing import Dict, Iterator, List, Optional
 from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import write_whole
-from .processes import start_time
+from .proc import DEAD, start_time, stat_of
 
 log = logging.getLogger("guard")
 TRIAL, RETURNED = "trial", "returned"
@@ -78,12 +78,8 @@ def watch(state_dir: str, pid: int, trial_s: float, start: List[str], env: Dict[
 
 def lives(pid: int, began: int) -> bool:
     """Whether this very process lives; one that ended and is not yet reaped does not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            state = file.read().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state not in ("Z", "X") and start_time(pid) == began
+    words = stat_of(pid)
+    return bool(words) and words[0] not in DEAD and int(words[19]) == began
 
 
 def end_trial(state_dir: str) -> bool:

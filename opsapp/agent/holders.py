@@ -9,7 +9,7 @@ import os
 import stat
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
-from .proc import maybe
+from .proc import maybe, name_of, pids
 
 _TABLES = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}  # and the state of one that takes connections
 Going = Callable[[], bool]
@@ -85,7 +85,7 @@ def _sockets_on(port: int) -> Iterator[str]:
 
 def _descriptors(going: Going) -> Iterator[Tuple[int, str]]:
     """Yield the open descriptors of processes as long as there is time."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    for pid in pids():
         if not going():
             return
         try:
@@ -97,4 +97,4 @@ def _descriptors(going: Going) -> Iterator[Tuple[int, str]]:
 
 
 def _holder(pid: int) -> Holder:
-    return Holder(pid, (maybe(f"/proc/{pid}/comm") or "").strip() or "a process that is gone")
+    return Holder(pid, name_of(pid) or "a process that is gone")

@@ -22,7 +22,7 @@ from opsapp.wire.commands import DESCRIPTORS
 from opsapp.wire.handles import readable
 
 from . import domains
-from .processes import start_time
+from .proc import pids, start_time, stat_of
 from .sealed import close, numbers
 
 GO, TERM, KILL = b"g", b"t", b"k"  # what a keeper is told
@@ -189,20 +189,13 @@ def _become(asked: dict, control: socket.socket, handles: List[int], gate: int) 
 def descendants(pid: int) -> List[int]:
     """The processes below this one, as far as the chain of parents holds: below a keeper it always does."""
     children: Dict[int, List[int]] = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        children.setdefault(_parent(name), []).append(int(name))
+    for name in pids():
+        words = stat_of(name)
+        children.setdefault(int(words[1]) if words else 0, []).append(int(name))
     known: List[int] = list(children.get(pid, ()))
     for member in known:  # grows as it goes
         known += children.get(member, ())
     return known
-
-
-def _parent(pid: str) -> int:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def _received(sock: socket.socket, size: int, most: int = 1) -> Tuple[bytes, List[int]]:

@@ -18,7 +18,8 @@ from opsapp.wire.handles import readable
 
 from . import domains, keeper
 from .outputreader import DRAIN_S, OutputReader
-from .processes import RUN, OnStart, ProcessGroup, RunOptions, boot_id, end_strays, signal_group
+from .proc import boot_id
+from .processes import RUN, OnStart, ProcessGroup, RunOptions, end_strays, signal_group
 from .sealed import Handles
 
 PATIENCE_S = 10.0  # for the first word of a keeper, and beyond its own times for its last one

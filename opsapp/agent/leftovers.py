@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, Tuple
 
+from .proc import DEAD, pids, stat_of
+
 RUN, OWNER = "OPSAPP_RUN_ID", "OPSAPP_RUN_SERVER"
 DIRECTORY = "opsapp-run"  # .owner.run-random
 
@@ -56,11 +58,8 @@ def _namespace() -> str:
 
 def _beginning(pid: int) -> str:
     """When the process began, in ticks since the boot; empty when there is none, or only its corpse."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return ""
-    return "" if words[0] in (b"Z", b"X") else words[19].decode()
+    words = stat_of(pid)
+    return "" if not words or words[0] in DEAD else words[19]
 
 
 def _kill(pids: Iterable[int]) -> int:
@@ -78,14 +77,12 @@ def _kill(pids: Iterable[int]) -> int:
 
 def _marked() -> Iterator[Tuple[int, Dict[str, str]]]:
     """The marked processes, as far as we may look."""
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
+    for pid in pids():
         try:
-            words = (entry / "environ").read_bytes().split(b"\0")
+            words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             continue
         pairs = (word.decode("ascii", "replace").partition("=") for word in words if word.startswith(b"OPSAPP_RUN_"))
         marks = {name: value for name, _, value in pairs}
         if marks:
-            yield int(entry.name), marks
+            yield int(pid), marks

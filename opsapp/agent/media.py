@@ -7,8 +7,6 @@ Must not: delete media; touch a download that is on its way.
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from typing import Any, Dict, List, Optional, Tuple
 
 from .local import Instance
@@ -87,8 +85,17 @@ def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> A
     data = None
     if body is not None:
         data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+    import urllib.error  # with TLS and e-mail, 3 MB that an agent at rest does not need
+    import urllib.request
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        """A key is for the server it was given for."""
+
+        def redirect_request(self, *_: Any, **__: Any) -> None:
+            return None
+
     request = urllib.request.Request(instance.url + path, data=data, headers=headers, method=method)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect())
     try:
         with opener.open(request, timeout=CALL_S) as answer:
             raw = answer.read(MOST_BYTES)
@@ -100,13 +107,6 @@ def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> A
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:
-        return None
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A key is for the server it was given for."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 

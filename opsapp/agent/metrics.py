@@ -14,7 +14,7 @@ from typing import Dict, List, Optional, Tuple
 from opsapp.wire.reports import HostReport
 
 from .disks import Disks
-from .proc import maybe, processes
+from .proc import boot_id, maybe, memory, processes
 from .rates import SPAN_S, Rates
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -28,7 +28,7 @@ class Metrics:
         self.os = os_name()
         self.kernel = platform.release()
         self.arch = platform.machine()
-        self.boot_id = (maybe("/proc/sys/kernel/random/boot_id") or "").strip()
+        self.boot_id = boot_id()
         self.rates = Rates()
         self._disks = Disks()
         self._processes: Dict[Tuple[int, int], int] = {}
@@ -118,14 +118,13 @@ def machine_id() -> str:
 
 
 def _memory() -> Tuple[Optional[float], Optional[float]]:
-    lines = (line.split() for line in (maybe("/proc/meminfo") or "").splitlines())
-    size = {parts[0].rstrip(":"): float(parts[1]) for parts in lines if len(parts) >= 2}
+    size = memory()
     total, free = size.get("MemTotal"), size.get("MemAvailable", size.get("MemFree"))
     mem = round(100 * (total - free) / total, 2) if total and free is not None else None
     swap_total = size.get("SwapTotal")
     if swap_total is None:
         return mem, None
-    return mem, round(100 * (swap_total - size.get("SwapFree", 0.0)) / swap_total, 2) if swap_total else 0.0
+    return mem, round(100 * (swap_total - size.get("SwapFree", 0)) / swap_total, 2) if swap_total else 0.0
 
 
 def _uptime() -> Optional[int]:

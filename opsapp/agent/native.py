@@ -16,8 +16,8 @@ from opsapp.wire.fields import JsonObject
 
 from .capabilities import ToolManifest
 from .config import AgentConfig
-from .proc import Process, maybe, processes
-from .processes import Cancel, ProcessGroup, Ran, run, start_time
+from .proc import Process, processes, stat_of
+from .processes import Cancel, ProcessGroup, Ran, run
 from .protection import is_named, is_protected
 
 TERM_WAIT_S = 5.0
@@ -131,16 +131,16 @@ def kill_process(context: Context) -> Ran:
 
 
 def _ended(pid: int, started: int) -> bool:
-    state = (maybe(f"/proc/{pid}/stat") or "").rpartition(")")[2].split()
-    return start_time(pid) != started or state[:1] == ["Z"]
+    words = stat_of(pid)
+    return not words or int(words[19]) != started or words[0] == "Z"
 
 
 def threads(pid: int) -> Dict[str, Dict[str, int]]:
     """The threads of a process by number: when each started, and its priority."""
     threads_by_number = {}
     for task in os.listdir(f"/proc/{pid}/task"):
-        parts = (maybe(f"/proc/{pid}/task/{task}/stat") or "").rpartition(")")[2].split()
-        if len(parts) > 19:  # else it has just ended
+        parts = stat_of(f"{pid}/task/{task}")
+        if parts:  # else it has just ended
             threads_by_number[task] = {"started": int(parts[19]), "nice": int(parts[16])}
     return threads_by_number
 

@@ -19,13 +19,13 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional
 from opsapp.wire.frames import OUTPUT_LIMIT
 
 from .outputreader import DRAIN_S, OutputReader, StartedProgram, pidfd
+from .proc import DEAD, boot_id, cgroup_of, pids, start_time, stat_of
 from .sealed import Handles, numbers, sealed
 
 TERM_GRACE_S = 2.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 RUN = "AGENT_RUN_MARK"  # the mark's name; its value is of one program and all that come from it
 STRAYS_S = 1.0  # so long what left the group is looked for, and killed
-_PROC_FIELDS_AFTER_COMM = 19
 # The gate: a shell that turns into the program on a word from us. If we are killed before, it reads the end of the pipe
 # and leaves, with nothing begun. Words only: the program comes as arguments.
 _GATE = ("/bin/sh", "-c", 'read -r go || exit 125; exec "$@" </dev/null', "opsapp-gate")
@@ -241,7 +241,7 @@ def _signal_strays(mark: str, number: int) -> List[int]:
 def _any_between_programs() -> bool:
     """Whether one of our cgroup is blank: at its exec a process has neither arguments nor an environment."""
     ours = cgroup_of("self")
-    return any(_is_blank(pid) and cgroup_of(pid) == ours for pid in filter(str.isdigit, os.listdir("/proc")))
+    return any(_is_blank(pid) and cgroup_of(pid) == ours for pid in pids())
 
 
 def _is_blank(pid: str) -> bool:
@@ -264,15 +264,6 @@ def _any_carries(pids: List[int], mark: str) -> bool:
     return any(_carries(pid, RUN, mark) for pid in pids)
 
 
-def cgroup_of(pid: object) -> str:
-    """The process's path in the hierarchies of control groups; "" when it is gone."""
-    try:
-        with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
 def signal_group(group: int, number: int) -> bool:
     try:
         os.killpg(group, number)
@@ -285,34 +276,12 @@ def signal_group(group: int, number: int) -> bool:
 
 def group_alive(group: int) -> bool:
     """The kernel counts those, too, who are dead and not buried yet."""
-    return signal_group(group, 0) and any(_is_member(pid, group) for pid in filter(str.isdigit, os.listdir("/proc")))
+    return signal_group(group, 0) and any(_is_member(pid, group) for pid in pids())
 
 
 def _is_member(pid: str, group: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, _parent, its_group = file.read().rpartition(b")")[2].split()[:3]
-    except (OSError, ValueError):
-        return False
-    return int(its_group) == group and state not in (b"Z", b"X")
-
-
-def start_time(pid: int) -> int:
-    """When the process started, which tells it from a later one with its number; 0 when there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[_PROC_FIELDS_AFTER_COMM])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def boot_id() -> str:
-    """The id of this boot; process numbers mean nothing beyond it."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    words = stat_of(pid)
+    return bool(words) and int(words[2]) == group and words[0] not in DEAD
 
 
 def end_orphans(group: ProcessGroup) -> bool:
@@ -336,7 +305,7 @@ def end_marked(name: str, value: str) -> int:
 
 
 def _carriers(name: str, value: str) -> Iterator[int]:
-    return (int(pid) for pid in os.listdir("/proc") if pid.isdigit() and _carries(int(pid), name, value))
+    return (int(pid) for pid in pids() if _carries(int(pid), name, value))
 
 
 def _carries(pid: int, name: str, value: str) -> bool:

@@ -13,7 +13,7 @@ from opsapp.wire.actionparams import HealParams
 
 from .config import OF_THE_HOST
 from .containers import inspect
-from .proc import maybe
+from .proc import maybe, name_of
 from .services import ask
 
 # unit and container names that a protected program usually goes by
@@ -72,9 +72,8 @@ def _container(container: str, protected: Set[str]) -> Optional[str]:
 
 
 def _process(pid: int, what: str, protected: Set[str]) -> Optional[str]:
-    if pid and is_protected(pid, (maybe(f"/proc/{pid}/comm") or "").strip(), protected):
-        return f"protected: {what} runs {(maybe(f'/proc/{pid}/comm') or '').strip()}"
-    return None
+    name = name_of(pid) if pid else ""
+    return f"protected: {what} runs {name}" if pid and is_protected(pid, name, protected) else None
 
 
 def is_protected(pid: int, name: str, protected: Set[str]) -> bool:

@@ -13,7 +13,7 @@ from opsapp.wire.fields import JsonObject
 from . import engine
 from .containers import inspect
 from .native import Context, Ran, done, failed, step
-from .proc import maybe
+from .proc import cgroup_of, maybe
 from .services import ask
 
 _NO_LIMIT = 2**60
@@ -22,7 +22,7 @@ _NO_LIMIT = 2**60
 def limits(pid: int) -> Dict[str, Optional[float]]:
     """The limits in bytes and cores as the cgroup has them: only there is the truth."""
     limits_known: Dict[str, Optional[float]] = {"memory": None, "cpus": None}
-    for line in (maybe(f"/proc/{pid}/cgroup") or "").splitlines():
+    for line in cgroup_of(pid).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             limits_known["memory"] = limits_known["memory"] or _number(f"/sys/fs/cgroup{path}/memory.max")

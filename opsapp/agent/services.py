@@ -11,12 +11,12 @@ import json
 import logging
 import os
 import subprocess
-from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from opsapp.wire.readings import MASKED
 
 from .disk import write_whole
-from .proc import maybe
+from .proc import maybe, name_of
 from .processes import environment
 from .starts import Starts
 
@@ -66,14 +66,24 @@ def ask(argv: List[str], timeout: float = ASK_TIMEOUT_S) -> Tuple[int, str]:
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
+def show(properties: Sequence[str], which: List[str], timeout: float = ASK_TIMEOUT_S) -> Tuple[int, str]:
+    """Ask systemd for properties of units; `blocks` takes the answer apart."""
+    return ask(["systemctl", "show", "--no-pager", f"--property={','.join(properties)}", *which], timeout)
+
+
+def blocks(output: str) -> List[Dict[str, str]]:
+    lines = (block.splitlines() for block in output.split("\n\n"))
+    return [dict(line.split("=", 1) for line in block if "=" in line) for block in lines]
+
+
 def init_system() -> str:
     if os.path.isdir("/run/systemd/system"):
         return "systemd"
     if os.path.exists("/run/openrc/softlevel"):
         return "openrc"
-    if os.path.isdir("/run/runit") or (maybe("/proc/1/comm") or "").strip().startswith("runit"):
+    if os.path.isdir("/run/runit") or name_of(1).startswith("runit"):
         return "runit"
-    if (maybe("/proc/1/comm") or "").strip() == "init" and os.path.isdir("/etc/init.d"):
+    if name_of(1) == "init" and os.path.isdir("/etc/init.d"):
         return "sysvinit"
     return "none"
 
@@ -223,16 +233,14 @@ def _wanted(unit: Dict[str, str]) -> bool:
 
 
 def _show(which: List[str]) -> List[Dict[str, str]]:
-    code, output = ask(["systemctl", "show", "--no-pager", f"--property={','.join(_PROPERTIES)}", *which])
+    code, output = show(_PROPERTIES, which)
     if code != 0 and "Id=" not in output:
         raise OSError(f"systemctl show: {output.strip()[:200]}")
     return parse_show(output)
 
 
 def parse_show(output: str) -> List[Dict[str, str]]:
-    blocks = (block.splitlines() for block in output.split("\n\n"))
-    units = [dict(line.split("=", 1) for line in block if "=" in line) for block in blocks]
-    return [unit for unit in units if "Id" in unit and "ActiveState" in unit]
+    return [unit for unit in blocks(output) if "Id" in unit and "ActiveState" in unit]
 
 
 def _listing(path: Optional[str]) -> frozenset:

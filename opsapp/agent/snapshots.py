@@ -21,9 +21,9 @@ from .config import AgentConfig
 from .containers import inspect
 from .disk import write_whole
 from .native import threads, top_process
-from .proc import maybe, processes
+from .proc import memory, processes
 from .recreate import limits
-from .services import ask, parse_show
+from .services import ask, parse_show, show
 
 KEEP_MOST = 500
 UNIT = (
@@ -111,7 +111,7 @@ def take_unit(params: HealParams, host: LocalHost) -> dict:
     capabilities = host.capabilities
     name = params.service
     if capabilities.usable("systemctl"):
-        code, output = ask(["systemctl", "show", "--no-pager", f"--property={','.join(UNIT)}", "--", name])
+        code, output = show(UNIT, ["--", name])
         units = parse_show(output)
         if code != 0 or not units:
             raise Unknown(f"systemctl show {name}: {output.strip()[:200]}")
@@ -187,8 +187,7 @@ def take_disk(_params: HealParams, _host: LocalHost) -> dict:
 
 def take_memory(_params: HealParams, _host: LocalHost) -> dict:
     wanted = ("MemTotal", "MemAvailable", "Cached", "SwapFree", "SwapTotal")
-    lines = (line.split() for line in (maybe("/proc/meminfo") or "").splitlines())
-    return {parts[0].rstrip(":"): int(parts[1]) for parts in lines if parts[0].rstrip(":") in wanted}
+    return {name: size for name, size in memory().items() if name in wanted}
 
 
 def _alike(before: dict, now: dict) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, List, NamedTuple, Optional
 
-from .processes import boot_id
+from .proc import boot_id
 
 
 def since_boot() -> float:

@@ -14,8 +14,9 @@ from opsapp.wire.actionparams import HealParams
 from .backups import age_hours
 from .containers import parse
 from .disk import sync_directory
+from .disks import rows_of
 from .native import Context, Ran, done, failed, step
-from .proc import maybe
+from .proc import boot_id, maybe
 from .services import ask
 
 FORCE_FSCK = "/forcefsck"
@@ -43,8 +44,7 @@ def rollback_btrfs(context: Context) -> Ran:
 
 def _is_mounted(path: str) -> bool:
     """The table of mounts decides, because a subvolume looks like a mount point to everything else."""
-    rows = (line.split() for line in (maybe("/proc/self/mounts") or "").splitlines())
-    return os.path.realpath(path) in {row[1].replace("\\040", " ") for row in rows if len(row) > 1}
+    return os.path.realpath(path) in {row[1] for row in rows_of("/proc/self/mounts")}
 
 
 # ---- file system checks
@@ -148,7 +148,7 @@ def take_project(params: HealParams, host: Any) -> dict:
 def take_host(_params: HealParams, _host: Any) -> dict:
     """The state for actions that change nothing that could be named."""
     return {
-        "boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(),
+        "boot_id": boot_id(),
         "load": os.getloadavg()[0],
         "uptime_s": float((maybe("/proc/uptime") or "0").split()[0]),
         "mdstat": (maybe("/proc/mdstat") or "")[:2000],

@@ -17,8 +17,7 @@ from opsapp.wire.causes import HostCause, cause_of
 from . import diskcauses
 from .disks import is_read_only_at
 from .holders import Holder, listener
-from .proc import maybe
-from .processes import cgroup_of
+from .proc import cgroup_of, maybe, name_of
 from .services import ask, is_masked
 
 PROPERTIES = (
@@ -251,7 +250,7 @@ def stale_pid_file(name: str, unit: Mapping[str, str], lines: List[str]) -> Opti
 
 def _is_instance(pid: int, unit: Mapping[str, str]) -> bool:
     """Whether the process is of the unit, or of its program that somebody else started."""
-    program, name = _program(unit), (maybe(f"/proc/{pid}/comm") or "").strip()
+    program, name = _program(unit), name_of(pid)
     by_hand = bool(name) and os.path.basename(program)[:COMM_LENGTH] == name
     return by_hand or _is_of(Holder(pid, name), unit.get("ControlGroup", ""))
 

@@ -13,11 +13,11 @@ from opsapp.wire.actiontypes import Action
 
 from . import vpn
 from .processes import Ran
-from .services import ask
+from .services import blocks, show
 
 WITH_NEEDED = "service_dependency_restart"
-_NEEDS = "Requires,BindsTo,Requisite"
-_TIMES = "TimeoutStopUSec,TimeoutStartUSec"
+_NEEDS = ("Requires", "BindsTo", "Requisite")
+_TIMES = ("TimeoutStopUSec", "TimeoutStartUSec")
 _SPAN = re.compile(r"([0-9.]+)(us|ms|s|min|h|d|w|month|y)")
 _SECONDS = {
     "us": 1e-6,
@@ -89,12 +89,10 @@ def _longest(units: List[str]) -> Optional[float]:
     return max(spans, default=None)
 
 
-def _show(units: List[str], properties: str) -> List[Dict[str, str]]:
+def _show(units: List[str], properties: Sequence[str]) -> List[Dict[str, str]]:
     """The properties of the units; nothing where systemd does not answer, or does not run here."""
-    code, output = ask(["systemctl", "show", "--no-pager", f"--property={properties}", "--", *units])
-    names = properties.split(",")
-    blocks = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in output.split("\n\n")]
-    said = [{name: block[name] for name in names if name in block} for block in blocks]
+    code, output = show(properties, ["--", *units])
+    said = [{name: block[name] for name in properties if name in block} for block in blocks(output)]
     return [values for values in said if values] if code == 0 else []
 
 

@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from opsapp.agent import commands, firewall, metrics, services, snapshots, vpn
+from opsapp.agent import commands, firewall, metrics, proc, services, snapshots, vpn
 from opsapp.agent.services import Services
 from opsapp.wire.actionparams import FirewallRule
 from opsapp.wire.fields import dumps
@@ -25,7 +25,7 @@ from tests.support.fake_tools import Bench, Known
     ],
 )
 def test_which_init_system_runs(there, comm, init, monkeypatch):
-    monkeypatch.setattr(services, "maybe", lambda path: f"{comm}\n" if path == "/proc/1/comm" else None)
+    monkeypatch.setattr(proc, "maybe", lambda path: f"{comm}\n" if path == "/proc/1/comm" else None)
     with monkeypatch.context() as patch:
         patch.setattr(os.path, "isdir", lambda path: path in there)
         patch.setattr(os.path, "exists", lambda path: path in there)
@@ -171,7 +171,7 @@ def test_temperatures_by_kind(monkeypatch):
     ],
 )
 def test_what_memory_is_left_is_measured_or_unknown(text, found, monkeypatch):
-    monkeypatch.setattr(metrics, "maybe", lambda path: text)
+    monkeypatch.setattr(proc, "maybe", lambda path: text)
     assert metrics._memory() == found
 
 

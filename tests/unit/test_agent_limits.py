@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from opsapp.agent import recreate, snapshots
+from opsapp.agent import proc, recreate, snapshots
 from opsapp.wire.actionparams import HealParams
 from opsapp.wire.fields import WireError
 from tests.support.fake_tools import Bench
@@ -36,6 +36,7 @@ NONE_V1 = {
 )
 def test_limits_are_what_the_kernel_has(files, memory, cpus, monkeypatch):
     monkeypatch.setattr(recreate, "maybe", files.get)
+    monkeypatch.setattr(proc, "maybe", files.get)
     assert recreate.limits(7) == {"memory": memory, "cpus": cpus}
 
 
@@ -43,6 +44,7 @@ def runtime(tmp_path, monkeypatch, name, status="running", files=V2, **inspected
     found = json.dumps([{"Id": "c1", "State": {"Status": status, "Pid": 7}, **inspected}])
     (tmp_path / "found").write_text(found)
     monkeypatch.setattr(recreate, "maybe", files.get)
+    monkeypatch.setattr(proc, "maybe", files.get)
     tools = {"podman": "exit 1", "docker": "exit 1"}
     tools[name] = f'case "$2" in inspect) cat {tmp_path}/found;; esac'
     bench = Bench(tmp_path, monkeypatch, tools)

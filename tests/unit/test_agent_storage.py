@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from opsapp.agent import backups, storage
+from opsapp.agent import backups, disks, storage
 from opsapp.agent.local import read_backups, read_certificates
 from tests.support.certificates import Authority
 from tests.support.fake_tools import Bench
@@ -55,7 +55,7 @@ def test_a_subvolume_that_cannot_be_replaced_stays(subvolume, mark, reason):
 def test_a_subvolume_in_use_is_not_replaced(subvolume, monkeypatch):
     home, bench = subvolume
     table = f"proc /proc proc rw 0 0\n/dev/sda1 {str(home).replace(' ', chr(92) + '040')} btrfs rw 0 0\n"
-    monkeypatch.setattr(storage, "maybe", lambda path: table if path == "/proc/self/mounts" else None)
+    monkeypatch.setattr(disks, "maybe", lambda path: table if path == "/proc/self/mounts" else None)
     refused = bench.execute("snapshot_rollback", target=str(home), snapshot="daily")
     assert refused.ran.reason == f"{home} is mounted: a subvolume in use cannot be replaced"
     assert (home / "file").read_text() == "now"

@@ -3,6 +3,7 @@
 import ast
 import io
 import pathlib
+import subprocess
 import sys
 import zipfile
 
@@ -34,6 +35,15 @@ def test_it_carries_agent_and_wire_and_nothing_of_the_server():
     assert {name.split("/")[0] for name in names()} == {"__main__.py", "opsapp", "wsproto", "h11", "licences"}
     assert any(name.startswith("licences/h11") for name in names())
     assert any(name.startswith("licences/wsproto") for name in names())
+
+
+def test_it_starts_without_what_it_needs_only_now_and_then(tmp_path):
+    (tmp_path / "agent.pyz").write_bytes(zipapp.agent_file().data)
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import opsapp.agent.main; print(*sys.modules)"
+    argv = [sys.executable, "-I", "-S", "-c", code, tmp_path / "agent.pyz"]
+    loaded = set(subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split())
+    assert "opsapp.agent.main" in loaded
+    assert not loaded & {"ssl", "http.client", "urllib.request", "email", "tarfile"}
 
 
 @pytest.mark.parametrize(

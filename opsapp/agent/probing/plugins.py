@@ -11,17 +11,8 @@ import stat
 import threading
 from typing import Dict, List, Tuple
 
-from opsapp.agent.processes import (
-    Cancel,
-    ProcessGroup,
-    Ran,
-    RunOptions,
-    end_strays,
-    new_mark,
-    run,
-    signal_group,
-    start_time,
-)
+from opsapp.agent.proc import start_time
+from opsapp.agent.processes import Cancel, ProcessGroup, Ran, RunOptions, end_strays, new_mark, run, signal_group
 from opsapp.agent.tails import MARK, whose
 from opsapp.wire.plugins import READ, outcome_of
 from opsapp.wire.probes import Gate, Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from opsapp.agents import logic
 from opsapp.agents.problems import problems_of, silent_since, stopped_since
 from opsapp.agents.records import AgentDetail, AgentRow, FleetRow, HostProblem, Line, MeasuredRow
-from opsapp.agents.resources import Agent, AgentState, agents_of, whole
+from opsapp.agents.resources import Agent, AgentState, agents_of
+from opsapp.lib.durations import whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS

@@ -17,7 +17,7 @@ from opsapp.wire.records import made, plain
 from opsapp.wire.reports import AgentOutcome, LocalOutcome
 
 from .agents import Agent, Agents, AgentState, InstallScript, Manifest, Policies, StreamFacet
-from .commands import POLL, SHOWN, Command, Commands, reseal_open, whole
+from .commands import POLL, SHOWN, Command, Commands, reseal_open
 
 __all__ = [
     "POLL",
@@ -50,7 +50,6 @@ __all__ = [
     "revoke_key",
     "set_up",
     "take_outcomes",
-    "whole",
     "with_open_commands",
 ]
 

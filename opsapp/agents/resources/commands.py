@@ -16,6 +16,7 @@ from BTrees.OOBTree import OOTreeSet
 
 from opsapp.agents.logic import is_final, may_follow
 from opsapp.agents.records import CommandRecord
+from opsapp.lib.durations import whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masks import everywhere, masked
 from opsapp.runtime.sealedfields import SealedFields
@@ -293,7 +294,3 @@ def reseal_open(agents: Iterable[Any], reseal: Reseal) -> None:
         for command in agent.commands.unfinished():
             if command.sealed is not None:
                 command.sealed = reseal(command.sealed, PURPOSE)
-
-
-def whole(at: float | None) -> int | None:
-    return None if at is None else int(at)
