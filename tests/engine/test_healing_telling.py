@@ -26,6 +26,44 @@ def test_at_notify_people_are_told(ward):
     assert told(broken(ward(NGINX), "notify")) == [("heal.notified", "heal:box-1/nginx", "critical")]
 
 
+NO_HEALS = {"max_heals_per_hour": {"fleet": 0, "site": 9, "rule": 9}, "max_unhealthy_percent": 100}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["same process", "after a restart"])
+def test_an_outage_that_lasts_is_told_once(ward, again):
+    """It fires again after each cooldown, and each firing has its entry."""
+    here = broken(ward(NGINX), "notify")
+    if again:
+        here.restart().turn(1)
+    here.pass_time(1300, step=10, **FAILED)
+    assert told(here) == [("heal.notified", "heal:box-1/nginx", "critical")]
+    assert [entry["outcome"] for entry in here.ledger] == ["notified"] * 5
+
+
+def test_an_outage_of_a_monitor_is_told_once(ward):
+    rule = {"id": "nginx", "condition": 'monitor.status == "down"', "action": {"type": "clear_cache"}}
+    shop = place("shop", "a1", subject="monitor:m1", names=("shop", "m1"))
+    here = ward(rule, places=[place(), shop]).at("notify").turn()
+    for _ in range(70):
+        here.clock.advance(10)
+        here.report("monitor:m1", status="down").turn()
+    assert [kind for kind, _, _ in told(here)] == ["heal.notified"]
+    assert len(here.ledger) == 3
+
+
+def test_the_next_outage_is_told_again(ward):
+    here = broken(ward(NGINX), "notify").pass_time(400, step=10, **FAILED)
+    here.pass_time(10, step=10, **ACTIVE).pass_time(400, step=10, **FAILED)
+    assert [kind for kind, _, _ in told(here)] == ["heal.notified", "heal.resolved", "heal.notified"]
+
+
+def test_another_reason_why_nothing_was_done_is_told(ward):
+    here = broken(ward(NGINX), "notify")
+    here.configure(brake=NO_HEALS)
+    here.at("execute").pass_time(700, step=10, **FAILED)
+    assert [kind for kind, _, _ in told(here)].count("heal.notified") == 2
+
+
 @pytest.mark.parametrize("level", ["observation", "dry-run"])
 def test_below_nobody_is_told(ward, level):
     assert told(broken(ward(NGINX), level)) == []
@@ -72,11 +110,11 @@ def test_the_breaker(ward):
 
 
 def test_the_brake_calls_somebody_once(ward):
-    brake = {"max_heals_per_hour": {"fleet": 0, "site": 9, "rule": 9}, "max_unhealthy_percent": 100}
-    here = broken(ward(NGINX, brake=brake), "execute")
+    here = broken(ward(NGINX, brake=NO_HEALS), "execute")
     here.pass_time(400, step=10, **FAILED)
+    assert len(here.ledger) == 2
     kinds = [kind for kind, _, _ in told(here)]
-    assert (kinds.count("heal.brake"), kinds.count("heal.notified")) == (1, 2)
+    assert (kinds.count("heal.brake"), kinds.count("heal.notified")) == (1, 1)
 
 
 def test_what_a_root_cause_suppresses_tells_nobody_and_has_a_cause(ward):

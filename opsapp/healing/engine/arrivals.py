@@ -54,7 +54,8 @@ def _receive_event(context: PipelineContext, event: RuleEvent) -> None:
         trials.held_back(context, event.rule_id, event.about.target, received.root)
     if received.kind == "open":
         held = f"event of rule {event.rule_id}: held until {received.due - context.now:.1f} s from now"
-        case = context.book.open(opened(event).saying(held), received.due)
+        begun = replace(opened(event), told=_told_before(context, event))
+        case = context.book.open(begun.saying(held), received.due)
         trials.begin(context, case.record)
         _remember(context, case.record, event.rule_id)
         context.measure_above(received.ask)
@@ -64,6 +65,12 @@ def _receive_event(context: PipelineContext, event: RuleEvent) -> None:
         outcome = received.outcome or ""
         entries.end_event(context, opened(event), outcome, received.reason, 1)
         entries.forget(context, event.rule_id, event.about.target, outcome, received.reason)
+
+
+def _told_before(context: PipelineContext, event: RuleEvent) -> str:
+    """Why nothing was done, if people were told that of the same outage when it fired last."""
+    past = context.book.last_of.get((event.rule_id, event.about.target)) if event.lasts else None
+    return past[2] if past is not None and past[1] == "notified" else ""
 
 
 def is_suppressed(context: PipelineContext, event: RuleEvent) -> bool:

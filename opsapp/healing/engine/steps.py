@@ -252,7 +252,9 @@ def _end_case(then: EndCase, context: PipelineContext, case: Case) -> None:
         approvals.withdraw(context, record, then.reason)
     if isinstance(record, SnapshotCase | ActingCase) and then.entry == {"executed": False}:
         context.healing.snapshots.pop(record.entry_id, None)
-    if then.notifies:
+    if then.notifies and record.told == then.reason:
+        then = then._replace(case=record.saying("people were told of this outage before: no further message"))
+    elif then.notifies:
         notifications.notified(context, record, then.reason)
     if then.plan is not None and then.plan.brake is not None:
         notifications.braked(context, then.plan.brake)

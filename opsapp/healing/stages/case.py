@@ -57,24 +57,26 @@ class About(NamedTuple):
 
 class RuleEvent(NamedTuple):
     """`early`: before its cooldown has passed. `first_at`: when it came first, if it comes again because another case
-    had taken it in."""
+    had taken it in. `lasts`: its condition has held since it fired last."""
 
     rule_id: str
     about: About
     at: float
     early: bool = False
     first_at: float | None = None
+    lasts: bool = False
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> RuleEvent:
-        early, first_at = bool(values.get("early")), values.get("first_at")
-        return cls(values["rule_id"], About.read(values), values["at"], early, first_at)
+        early, first_at, lasts = bool(values.get("early")), values.get("first_at"), bool(values.get("lasts"))
+        return cls(values["rule_id"], About.read(values), values["at"], early, first_at, lasts)
 
     def stored(self) -> Mapping[str, object]:
         """The event as the inbox holds it."""
         said = {name: value for name, value in self.about._asdict().items() if value is not None}
         again = {} if self.first_at is None else {"first_at": self.first_at}
-        return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **again, **said}
+        lasts = {"lasts": True} if self.lasts else {}
+        return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **again, **lasts, **said}
 
 
 class Heal(NamedTuple):
@@ -142,6 +144,7 @@ class CaseRecord:
     wave: int = 0  # in which its turn has come
     compared: bool = False  # whether that wave is a trial: then no other coin falls for it
     harmed: bool = False  # a step of it has made something worse, and people were told
+    told: str = ""  # why nothing was done, as people were told when this outage fired last
     recovered_at: float | None = None  # when its condition was known false, whatever was done
     cause: FoundCause | None = None  # what the last look has found
     look: PendingLook | None = None
