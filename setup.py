@@ -85,8 +85,8 @@ setup(
         "paste.app_factory": ["main = opsapp.app:main"],
         "paste.server_runner": ["gevent = opsapp.web.server:serve_paste"],
         "zodburi.resolvers": [
-            "postgresql = opsapp.runtime.postgresql.storage:resolve",
-            "zeos = opsapp.runtime.tls:resolve",
+            "postgresql = opsapp.runtime.store.postgresql.storage:resolve",
+            "zeos = opsapp.runtime.cluster.tls:resolve",
         ],
     },
 )

@@ -10,9 +10,10 @@ from pyramid.config import Configurator
 from pyramid.router import Router
 
 from .lib.problems import Problem, Unavailable
-from .runtime import backup, chainkey, embedded, sealedstore, seals, upgrades
 from .runtime.node import Node
-from .runtime.settings import check_apart, make_data_directory, private_files, store_settings
+from .runtime.secrets import chainkey, sealedstore, seals
+from .runtime.store import backup, embedded, upgrades
+from .runtime.store.settings import check_apart, make_data_directory, private_files, store_settings
 from .web import configfile
 from .web.setup import reserve_view_names, settle_events, settle_requests, settle_views
 from .web.viewscan import without_source

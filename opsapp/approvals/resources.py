@@ -16,7 +16,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
 from opsapp.runtime.queue import Agenda
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.tree.folder import Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root

@@ -22,7 +22,7 @@ from opsapp.auth.engine.signin import Client
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Forbidden, Unavailable
 from opsapp.runtime.node import Node
-from opsapp.runtime.seals import REGISTRY_KEY
+from opsapp.runtime.secrets.seals import REGISTRY_KEY
 from opsapp.web.address import same_origin
 from opsapp.web.bodies import UNSAFE
 from opsapp.web.forms import first_look, is_form, read_form

@@ -16,7 +16,7 @@ Must not: know why a room above asks for a run.
 
 
 def includeme(config):
-    from opsapp.runtime.ascode import ISecretReader
+    from opsapp.runtime.ascode.kinds import ISecretReader
     from opsapp.runtime.deletions import Deletable
 
     from .config import AutomationSettings, RunsRetention

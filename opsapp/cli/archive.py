@@ -21,8 +21,8 @@ from opsapp.audit.engine import SHELL, note
 from opsapp.healing import interfaces as healing
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import archived_incidents
-from opsapp.runtime.archive import ArchivePage
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
+from opsapp.runtime.store.archive import ArchivePage
 from opsapp.tree.root import KEY
 from opsapp.web import configfile
 from opsapp.wire.dataclass import dataclass

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from opsapp.lib.problems import Invalid, Problem
-from opsapp.runtime import ascode
+from opsapp.runtime.ascode import kinds
 from opsapp.web.ascode import AskedFor
 from opsapp.web.records import Applied, ChangeRecord
 from opsapp.wire.records import plain
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("gatus", "kuma", "prometheus-blackbox")
 WOULD_CHANGE = 2  # the exit code of a dry run
-SIGNS = {ascode.CREATE: "+", ascode.UPDATE: "~", ascode.DELETE: "-"}
+SIGNS = {kinds.CREATE: "+", kinds.UPDATE: "~", kinds.DELETE: "-"}
 
 
 def add_commands(commands: Any) -> None:
@@ -78,7 +78,7 @@ def leave_refused(asked: argparse.Namespace, service: RunningService | OwnStore,
             raise
         leave_refused(asked, service, estate)
         return
-    differing = answer.of_kind(ascode.UPDATE)
+    differing = answer.of_kind(kinds.UPDATE)
     if differing:
         estate.leave_present(map(_present, differing))
         leave_refused(asked, service, estate)
@@ -130,7 +130,7 @@ def _apply(asked: argparse.Namespace, service: RunningService | OwnStore, file: 
     if asked.dry_run:
         _print(asked, service, answer)
         return WOULD_CHANGE if answer.changes else 0
-    for change in [] if asked.json else answer.of_kind(ascode.DELETE):
+    for change in [] if asked.json else answer.of_kind(kinds.DELETE):
         print(f"will be deleted: {change.kind} {change.key}", flush=True)
     seen = [change.stamp for change in answer.changes]
     wanted = AskedFor(file.document, False, asked.prune, file.references, seen)
@@ -167,10 +167,10 @@ def _print(asked: argparse.Namespace, service: RunningService | OwnStore, answer
 def diff(changes: Iterable[ChangeRecord]) -> Iterable[str]:
     for change in changes:
         yield f"{SIGNS[change.change]} {change.kind} {change.key}"
-        if change.change == ascode.CREATE:
+        if change.change == kinds.CREATE:
             filled = {name: value for name, value in change.after.items() if value not in (None, [], {}, "")}
             yield from (f"    {name}: {json.dumps(value)}" for name, value in filled.items() if name != "name")
-        elif change.change == ascode.UPDATE:
+        elif change.change == kinds.UPDATE:
             for name in {**change.before, **change.after}:
                 before, after = change.before.get(name), change.after.get(name)
                 yield f"    {name}: {json.dumps(before)} -> {json.dumps(after)}"
@@ -181,8 +181,8 @@ def diff(changes: Iterable[ChangeRecord]) -> Iterable[str]:
 
 def summary(answer: Applied) -> str:
     words = ("would create", "change", "delete") if answer.dry_run else ("created", "changed", "deleted")
-    kinds = zip(words, (ascode.CREATE, ascode.UPDATE, ascode.DELETE), strict=True)
-    counts = ", ".join(f"{word} {len(answer.of_kind(change))}" for word, change in kinds)
+    changes = zip(words, (kinds.CREATE, kinds.UPDATE, kinds.DELETE), strict=True)
+    counts = ", ".join(f"{word} {len(answer.of_kind(change))}" for word, change in changes)
     return f"{counts}, {answer.unchanged} as they were"
 
 

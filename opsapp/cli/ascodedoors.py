@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from opsapp import app
 from opsapp.audit.engine import SHELL, note
-from opsapp.runtime import ascode
-from opsapp.runtime.ascodeapply import ApplyingActor
+from opsapp.runtime.ascode import kinds
+from opsapp.runtime.ascode.apply import ApplyingActor
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 from opsapp.web.ascode import AskedFor
@@ -65,7 +65,7 @@ class OwnStore(NamedTuple):
             return tried.answer
 
     def export(self) -> Any:
-        return self.node.transact(ascode.export, self.node, self.registry.opsapp_kinds)
+        return self.node.transact(kinds.export, self.node, self.registry.opsapp_kinds)
 
     def timezone(self) -> str:
         return str(self.node.config.timezone)

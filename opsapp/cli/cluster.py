@@ -6,9 +6,9 @@ import argparse
 import re
 from pathlib import Path
 
-from opsapp.runtime import certificates
-from opsapp.runtime.certificateplaces import AUTHORITY, STORE
-from opsapp.runtime.certificates import ClusterMember
+from opsapp.runtime.cluster import certificates
+from opsapp.runtime.cluster.certificateplaces import AUTHORITY, STORE
+from opsapp.runtime.cluster.certificates import ClusterMember
 
 from .places import Mistaken
 

@@ -17,10 +17,13 @@ from zc.lockfile import LockError, LockFile
 
 from opsapp.healing.interfaces import HealingSettings, trace
 from opsapp.lib.problems import Problem
-from opsapp.runtime import backup, certificateplaces, certificates, embedded, findings, inspection, seals, tls, upgrades
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime import findings
+from opsapp.runtime.cluster import certificateplaces, certificates, tls
 from opsapp.runtime.findings import FAIL, OK, WARN, Finding, IFinder
-from opsapp.runtime.settings import Settings, store_settings
+from opsapp.runtime.secrets import seals
+from opsapp.runtime.secrets.chainkey import chain_key
+from opsapp.runtime.store import backup, embedded, inspection, upgrades
+from opsapp.runtime.store.settings import Settings, store_settings
 from opsapp.tree import evolve
 from opsapp.tree.evolve import EvolveStep, StepsApart
 from opsapp.tree.root import KEY

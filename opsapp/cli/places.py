@@ -21,8 +21,9 @@ from ZODB.FileStorage.FileStorage import FileStorageError
 from zodburi import NoResolverForScheme
 
 from opsapp import app
-from opsapp.runtime import backup, embedded, seals, upgrades
-from opsapp.runtime.settings import Settings, store_settings
+from opsapp.runtime.secrets import seals
+from opsapp.runtime.store import backup, embedded, upgrades
+from opsapp.runtime.store.settings import Settings, store_settings
 from opsapp.wire.version import VERSION
 
 

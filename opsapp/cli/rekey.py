@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime import sealedstore
+from opsapp.runtime.secrets import sealedstore
 
 from .places import add_options, existing, opened, settings_of
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.runtime.settings import Settings
+from opsapp.runtime.store.settings import Settings
 from opsapp.wire.urls import web_problem
 
 from .places import Mistaken, add_options, ini_settings, opening, refuse_root, settings_of

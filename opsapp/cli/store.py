@@ -11,8 +11,10 @@ from typing import Any
 
 from opsapp import app
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup, fence, seals, storepack, upgrades
-from opsapp.runtime.settings import Settings, make_data_directory, private_files, store_settings
+from opsapp.runtime.cluster import fence
+from opsapp.runtime.secrets import seals
+from opsapp.runtime.store import backup, pack, upgrades
+from opsapp.runtime.store.settings import Settings, make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
 from . import cluster, remote
@@ -63,7 +65,7 @@ def pack_store(asked: argparse.Namespace) -> None:
         remote.ask(asked.url, remote.token_of(asked), "POST", "/api/store/pack", {"days": asked.days})
     else:
         with opened(existing(settings_of(asked))) as (_, node):
-            storepack.pack(node.store, asked.days, node.clock.now())
+            pack.pack(node.store, asked.days, node.clock.now())
     print("packed")
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from opsapp.runtime import zeoserver
+from opsapp.runtime.store import zeoserver
 
 from .places import Mistaken
 

@@ -23,7 +23,7 @@ from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.monitoring.shownon import paths_of
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, descending, just_before, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace, SystemPlace

@@ -17,18 +17,18 @@ from weakref import WeakValueDictionary
 from persistent import Persistent
 
 from opsapp.lib.problems import Invalid
+from opsapp.runtime.clocks.clock import Clock
+from opsapp.runtime.clocks.steps import ClockSteps
+from opsapp.runtime.store.transactions import Databases, Store
+from opsapp.runtime.threads.hub import Hub, Lane, LeadLane
+from opsapp.runtime.threads.supervisor import Supervisor
 from opsapp.series import Series
 from opsapp.tree.damage import Damage
 from opsapp.tree.evolve import EvolveStep
 from opsapp.tree.reading import NOTED
 
 from .atwork import Work
-from .clock import Clock
-from .clocksteps import ClockSteps
 from .config import Configuration
-from .hub import Hub, Lane, LeadLane
-from .store import Databases, Store
-from .supervisor import Supervisor
 
 ENGINE_THREADS = 2
 SHARED_THREADS = 4  # on a shared store some may wait in a commit for another node

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from opsapp.lib.ids import id_from
 from opsapp.lib.problems import NotFound
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
+from opsapp.runtime.secrets.seals import Reseal
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
-from . import leases
 from .base import NodeBase
-from .clockpieces import ClockPieces, WaitingKind
+from .cluster import leases
 from .looks import QueueLook
 from .node import node_of
-from .seals import Reseal
 
 KEPT_S = 60
 LEASE, MINUTES = "housekeeping", "minutes"

@@ -19,13 +19,13 @@ from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.secrets.sealedfields import SealedFields
+from opsapp.runtime.store.transactions import began_at
 from opsapp.tree.damage import is_damage, reason_of
 from opsapp.tree.places import SystemPlace
 from opsapp.tree.root import Root
 
 from .base import NodeBase, base_of
-from .sealedfields import SealedFields
-from .store import began_at
 from .wakes import wake_after_commit
 
 log = logging.getLogger(__name__)

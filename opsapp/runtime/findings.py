@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zope.interface import Interface
 
-from . import backup, seals
-from .settings import Settings
+from opsapp.runtime.store.settings import Settings
+
+from .secrets import seals
+from .store import backup
 
 if TYPE_CHECKING:
     from opsapp.tree.root import Root

@@ -24,6 +24,7 @@ __all__ = [
     "has_changes",
     "is_zeo",
     "limit_waiting",
+    "load_classes_by",
     "lock_watches",
     "opened_databases",
     "read_only_file",
@@ -61,6 +62,12 @@ def save_index(storage: Any) -> None:
 def reserved_ids(storage: Any) -> list[bytes] | None:
     """ZEO: a client's ids for new objects that are not used yet; None of other storages."""
     return storage._oids if isinstance(storage, ClientStorage) else None
+
+
+def load_classes_by(db: DB, factory: Callable[[Any, str, str], Any]) -> None:
+    """ZODB: a database opens a connection while it is made, which keeps the factory that there was."""
+    db.classFactory = factory
+    db._connectionMap(lambda connection: setattr(connection._reader, "_factory", factory))
 
 
 def limit_waiting(storage: Any, seconds: float) -> None:

@@ -12,12 +12,14 @@ from typing import Any
 from persistent import Persistent
 
 from opsapp.lib.problems import OutcomeUnknown, StoreAway
+from opsapp.runtime.store.transactions import FRESHEN_S, Databases
 
-from . import indexed, leases, memory, nodes, serieswork, storepack
+from . import memory, serieswork
 from .base import NodeBase, base_of
+from .cluster import leases, nodes
 from .events import Event, Tail
 from .projection import Projections
-from .store import FRESHEN_S, Databases
+from .store import indexed, pack
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +51,7 @@ class Node(NodeBase):
         indexed.start(self)
         self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self._freshen), every=FRESHEN_S)
         serieswork.start(self)
-        storepack.start(self)
+        pack.start(self)
         for start in self.companions:
             start(self)
         if "engine" in self.roles:

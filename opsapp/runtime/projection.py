@@ -19,14 +19,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
+from opsapp.runtime.clocks.clock import Clock
+from opsapp.runtime.store.transactions import began_at
 from opsapp.tree.damage import Damage, is_damage
 from opsapp.tree.root import Root
 
 from . import events
 from .base import NodeBase
-from .clock import Clock
 from .internals import has_changes
-from .store import began_at
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from opsapp.series import erasure, folds, history_root
 from opsapp.tree.root import Root
 from opsapp.wire.dataclass import dataclass
 
-from . import leases
 from .base import NodeBase
+from .cluster import leases
 
 LEASE = "series"
 DAY_MS = 86_400_000

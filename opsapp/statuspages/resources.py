@@ -16,9 +16,9 @@ from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.ids import new_id
 from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.queue import Agenda, Claims, Inbox
-from opsapp.runtime.seals import Reseal, seal_of
+from opsapp.runtime.secrets.chainkey import chain_key
+from opsapp.runtime.secrets.seals import Reseal, seal_of
 from opsapp.statuspages.logic.addresses import KINDS, normalised
 from opsapp.statuspages.logic.calendar import PlannedTime
 from opsapp.statuspages.logic.letters import NewsItem

@@ -13,11 +13,11 @@ from pyramid.config import Configurator
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.references import Place
-from opsapp.runtime import ascode, ascodereferences
-from opsapp.runtime.ascode import Document, EntryChange, Kind
-from opsapp.runtime.ascodeapply import AppliedDocument, ApplyingActor, Wanted
-from opsapp.runtime.ascodeapply import apply as make_true
-from opsapp.runtime.ascoderesolve import resolve
+from opsapp.runtime.ascode import kinds, references
+from opsapp.runtime.ascode.apply import AppliedDocument, ApplyingActor, Wanted
+from opsapp.runtime.ascode.apply import apply as make_true
+from opsapp.runtime.ascode.kinds import Document, EntryChange, Kind
+from opsapp.runtime.ascode.resolve import resolve
 from opsapp.tree.root import Root
 from opsapp.wire.kinds import DeclaredField, ListOf
 from opsapp.wire.records import DeclaredObject, made
@@ -79,7 +79,7 @@ class AskedFor(NamedTuple):
 
 
 def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: ApplyingActor) -> AppliedDocument:
-    """Transaction function: see `opsapp.runtime.ascodeapply`. After a dry run the caller's transaction is to be
+    """Transaction function: see `opsapp.runtime.ascode.apply`. After a dry run the caller's transaction is to be
     aborted."""
     kinds = registry.opsapp_kinds
     resolved = resolve(root, node, kinds, asked.document, asked.references)
@@ -97,7 +97,7 @@ def answer(outcome: AppliedDocument, *, dry_run: bool) -> Applied:
 
 def _record(change: EntryChange, *, dry_run: bool) -> ChangeRecord:
     record = made(ChangeRecord, {**change._asdict(), "once": dict(change.once)})
-    return replace(record, id=None, once={}) if dry_run and change.change == ascode.CREATE else record
+    return replace(record, id=None, once={}) if dry_run and change.change == kinds.CREATE else record
 
 
 def add_kind(config: Configurator, name: str, actions: Any, *, schema: type, **more: Any) -> None:
@@ -112,4 +112,4 @@ def includeme(config: Configurator) -> None:
     config.registry.opsapp_kinds = []
     config.add_body_limit("POST", "/api/apply", MOST_BYTES)
     config.add_directive("add_kind", add_kind)
-    config.add_evolve_step("runtime-8-as-code", ascodereferences.set_up, reversible=True)
+    config.add_evolve_step("runtime-8-as-code", references.set_up, reversible=True)

@@ -18,9 +18,10 @@ from pyramid.settings import asbool
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
-from opsapp.runtime import serieswork, storepack
+from opsapp.runtime import serieswork
 from opsapp.runtime.config import Configuration, General
 from opsapp.runtime.node import Node
+from opsapp.runtime.store import pack
 from opsapp.wire.kinds import DeclaredField, JsonKind, ListOf, MapOf, Object
 from opsapp.wire.records import made, settings_in
 
@@ -222,5 +223,5 @@ def includeme(config: Configurator) -> None:
     config.add_section("web", WebSettings)
     config.add_section("web.limits", LimitSettings)
     config.add_section("log", LogSettings)
-    config.add_section("store.pack", storepack.PackSettings)
+    config.add_section("store.pack", pack.PackSettings)
     config.add_section("retention.series", serieswork.SeriesRetention)

@@ -19,7 +19,7 @@ from ZODB.POSException import POSKeyError, StateLoadError
 from zope.interface import Interface
 
 from opsapp.lib import problems
-from opsapp.runtime.store import AWAY
+from opsapp.runtime.store.transactions import AWAY
 from opsapp.tree.acl import ROLES, role_for
 from opsapp.tree.damage import reason_of
 

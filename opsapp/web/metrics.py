@@ -15,7 +15,7 @@ from pyramid.request import Request
 
 from opsapp.runtime.families import gauge
 from opsapp.runtime.node import Node
-from opsapp.runtime.sharedread import SharedRead
+from opsapp.runtime.threads.sharedread import SharedRead
 from opsapp.tree.root import Root
 from opsapp.wire.version import VERSION
 

@@ -13,7 +13,7 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.runtime import peers
+from opsapp.runtime.cluster import peers
 from opsapp.runtime.node import Node
 
 from .answers import Answer, Deferred, Sink, Stream

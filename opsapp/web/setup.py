@@ -15,10 +15,12 @@ from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 from zope.interface import providedBy
 
-from opsapp.runtime import certificateplaces, deletions, events, fence, leases, nodes, sealedstore
+from opsapp.runtime import deletions, events
+from opsapp.runtime.cluster import certificateplaces, fence, leases, nodes
 from opsapp.runtime.internals import opened_databases
 from opsapp.runtime.node import Node
-from opsapp.runtime.store import ATTEMPTS, backoff
+from opsapp.runtime.secrets import sealedstore
+from opsapp.runtime.store.transactions import ATTEMPTS, backoff
 from opsapp.series import erasure
 from opsapp.tree.acl import Permission
 from opsapp.tree.evolve import EvolveStep
@@ -102,6 +104,7 @@ def set_up(config: Configurator) -> None:
         EvolveStep("runtime-5-store-id", fence.set_up),
         EvolveStep("runtime-6-sealed-fields", sealedstore.set_up),
         EvolveStep("runtime-7-deletions", deletions.set_up, reversible=True),
+        EvolveStep("runtime-8-moved-classes", lambda root: None),  # opsapp.tree.classes: a version before does not know
     ]
     config.registry.opsapp_preparations = []
     node = config.registry["opsapp.node"] = build_node(config)
@@ -113,8 +116,8 @@ def set_up(config: Configurator) -> None:
     config.add_directive("add_engine", add_engine)
     config.add_directive("add_farewell", add_farewell)
     config.add_directive("add_preparation", add_preparation)
-    config.include("opsapp.runtime.seals")
-    config.include("opsapp.runtime.chainkey")
+    config.include("opsapp.runtime.secrets.seals")
+    config.include("opsapp.runtime.secrets.chainkey")
     config.include("opsapp.runtime.deletions")
     config.add_engine("opsapp.runtime.deletions.start")
     config.include("opsapp.web.paths")

@@ -9,9 +9,9 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.lib.problems import NotFound
-from opsapp.runtime import ascode as declared
-from opsapp.runtime import storepack
-from opsapp.runtime.ascodeapply import ApplyingActor
+from opsapp.runtime.ascode import kinds as declared
+from opsapp.runtime.ascode.apply import ApplyingActor
+from opsapp.runtime.store import pack
 from opsapp.tree.root import Api, Root
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
@@ -94,7 +94,7 @@ def prometheus_metrics(context: Root, request: Request) -> Deferred:
 @api.get(StoreFacet, role="admin", returns=StoreState)
 def store_sizes(context: StoreFacet, request: Request) -> StoreState:
     """Bytes of each database, when the store was packed last, and why not since if that failed."""
-    done, sizes = storepack.last(request.root), storepack.sizes(request.node.store.databases)
+    done, sizes = pack.last(request.root), pack.sizes(request.node.store.databases)
     return StoreState(sizes, done and int(done.at), request.node.pack_problem)
 
 
@@ -103,11 +103,11 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
     """Drop what the store keeps of the past, but for so many days."""
     node, days = request.node, request.valid_body["days"]
 
-    def pack() -> Any:
-        node.lane("pack", 1).run(storepack.pack, node.store, days, node.clock.now())
-        return 200, {}, Packed(storepack.sizes(node.store.databases))
+    def pack_and_measure() -> Any:
+        node.lane("pack", 1).run(pack.pack, node.store, days, node.clock.now())
+        return 200, {}, Packed(pack.sizes(node.store.databases))
 
-    return Deferred(pack)
+    return Deferred(pack_and_measure)
 
 
 @api.act(Api, "apply", role="admin", body=ascode.Apply, returns=Applied)

@@ -14,8 +14,8 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.stages.case import ClosedCase
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.runtime import archive
-from opsapp.runtime.chainkey import NAME as CHAIN_KEY
+from opsapp.runtime.secrets.chainkey import NAME as CHAIN_KEY
+from opsapp.runtime.store import archive
 from tests.support.app import Service
 from tests.support.monitoring import Lookout
 from tests.support.waitress import listening

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from opsapp.runtime import storepack
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
+from opsapp.runtime.store import pack
 from tests.support.app import Service
 from tests.support.monitoring import DOWN, Lookout
 from tests.support.waiting import until
@@ -87,7 +87,7 @@ def test_before_the_last_schema_step_or_the_last_pack_nothing_is_told(service):
     service.otto.put_json(f"{PATH}/{shop}", {"interval": 30})
     assert service.vera.get(f"{PATH}/{shop}?as_of={then}").json["interval"] == 60
     second_passed()
-    storepack.pack(service.node.store, 0, service.node.clock.now())
+    pack.pack(service.node.store, 0, service.node.clock.now())
     service.vera.get(f"{PATH}/{shop}?as_of={then}", status=410)
     service.anonymous.get(f"{STATUS}?as_of={then}", status=410)
     assert service.vera.get(f"{PATH}/{shop}?as_of={int(time.time())}").json["interval"] == 30

@@ -6,7 +6,7 @@ from opsapp.agents.resources import Agent
 from opsapp.monitoring.engine import ascode as kind
 from opsapp.monitoring.engine import register_of
 from opsapp.monitoring.resources import Monitor
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 
 WEB = {"name": "web", "type": "http", "url": "https://example.test/"}
 DISK = {"id": "disk", "condition": "disk.*.percent > 95", "action": {"type": "temp_cleanup"}}

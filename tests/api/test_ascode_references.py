@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from opsapp.lib import references
-from opsapp.runtime.ascodereferences import book_of
+from opsapp.runtime.ascode.references import book_of
 from tests.api.test_ascode import WEB, apply, monitors
 
 KEYED = {**WEB, "url": "https://me:hush-1@example.test/", "headers": {"Authorization": "Bearer hush-2"}}

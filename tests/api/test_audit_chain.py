@@ -8,7 +8,7 @@ from opsapp.audit import resources
 from opsapp.audit.engine import Actor
 from opsapp.audit.resources.log import FOLD, Block, Kept
 from opsapp.lib import chains
-from opsapp.runtime import chainkey
+from opsapp.runtime.secrets import chainkey
 
 pytestmark = pytest.mark.attack
 

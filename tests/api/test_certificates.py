@@ -7,8 +7,8 @@ import pytest
 from cryptography import x509
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import certificateplaces, certificates, tls
-from opsapp.runtime.settings import store_settings
+from opsapp.runtime.cluster import certificateplaces, certificates, tls
+from opsapp.runtime.store.settings import store_settings
 
 NOW = datetime.now(timezone.utc)
 

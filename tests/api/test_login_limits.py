@@ -10,7 +10,7 @@ from opsapp.auth.cookies import SESSION
 from opsapp.auth.engine import passwords, sign_in
 from opsapp.auth.engine.passwords import ClientLeft, hashing_of
 from opsapp.auth.engine.signin import Client
-from opsapp.runtime.fair import Whose
+from opsapp.runtime.threads.fair import Whose
 from opsapp.web.config import WebSettings
 
 WRONG = {"username": "admin", "password": "wrong"}

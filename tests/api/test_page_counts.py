@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from opsapp.runtime.hub import Hub
+from opsapp.runtime.threads.hub import Hub
 from opsapp.tree.root import root_of
 from opsapp.ui.counts import counts_of
 from tests.support.monitoring import DOWN, Lookout

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from opsapp.runtime import leases, serieswork
+from opsapp.runtime import serieswork
+from opsapp.runtime.cluster import leases
 from tests.support.dependencies import depend
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 

@@ -4,7 +4,7 @@ import pytest
 from pyramid.config import Configurator
 
 from opsapp import app as opsapp_app
-from opsapp.runtime.fence import store_id
+from opsapp.runtime.cluster.fence import store_id
 from opsapp.tree.root import Api
 from opsapp.web import openapi
 from tests.support import readystore

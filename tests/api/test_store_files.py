@@ -13,7 +13,9 @@ from persistent.TimeStamp import TimeStamp
 from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup, embedded, fence, leases, seals
+from opsapp.runtime.cluster import fence, leases
+from opsapp.runtime.secrets import seals
+from opsapp.runtime.store import backup, embedded
 from tests.support.app import Service
 
 GARBAGE = random.Random(1).randbytes(2000)

@@ -7,7 +7,7 @@ import pytest
 
 from opsapp.auth import engine
 from opsapp.auth.config import LoginSettings
-from opsapp.runtime import sealedstore, seals
+from opsapp.runtime.secrets import sealedstore, seals
 
 LOGIN = {"username": "grace", "password": "a sound password"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import ZODB
 
-from opsapp.runtime import diskspace
+from opsapp.runtime.store import diskspace
 from opsapp.tree import evolve
 from opsapp.tree.root import KEY
 from opsapp.wire.version import VERSION

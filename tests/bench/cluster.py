@@ -12,7 +12,7 @@ import gevent
 
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.logic.settings import complete
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from tests.bench import Row
 from tests.bench.checks import Nginx, metric, register
 from tests.bench.load import heavy_load, load, request

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from opsapp.agents.engine import lifecycle
 from opsapp.auth import resources as auth
 from opsapp.runtime import events, serieswork
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from opsapp.series import folds
 from opsapp.series.history import history_root
 from opsapp.series.observations import DOWN, UP

@@ -13,8 +13,8 @@ from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
-from opsapp.runtime import leases
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.cluster import leases
+from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.wire.records import made
 from tests.support.app import Service
 from tests.support.hosts import Hosts

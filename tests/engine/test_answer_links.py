@@ -9,8 +9,8 @@ import pytest
 from opsapp.auth import resources as auth
 from opsapp.auth.config import LoginSettings
 from opsapp.monitoring.resources import incidents_of
-from opsapp.runtime import sealedstore
-from opsapp.runtime.seals import REGISTRY_KEY, Seal
+from opsapp.runtime.secrets import sealedstore
+from opsapp.runtime.secrets.seals import REGISTRY_KEY, Seal
 from opsapp.web.config import WebSettings
 from tests.support.app import Service
 from tests.support.monitoring import DOWN, Lookout

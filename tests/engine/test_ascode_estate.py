@@ -7,7 +7,6 @@ import random
 import pytest
 
 from opsapp.lib.addresses import HIDDEN
-from opsapp.runtime import ascode
 from tests.engine.healing import Ward
 from tests.support.estate import fill
 
@@ -111,4 +110,4 @@ def hidden_in(value, shown):
 
 def test_an_export_in_the_store_is_that_of_the_api(ward, document):
     kinds = ward.service.app.registry.opsapp_kinds
-    assert in_any_order(ward.service.read(lambda root: ascode.export(root, ward.service.node, kinds))) == said(ward)
+    assert in_any_order(ward.service.read(lambda root: kinds.export(root, ward.service.node, kinds))) == said(ward)

@@ -9,7 +9,7 @@ from opsapp.assistants.resources import desk_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.trace import trace
 from opsapp.healing.resources import healing_of
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from tests.engine.healing import Ward
 from tests.support.assistants import REASON, Door
 

@@ -10,7 +10,7 @@ from opsapp.audit.engine import forwarding
 from opsapp.audit.resources import log as logs
 from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from tests.engine.test_damage import House
 from tests.support.certificates import Authority
 from tests.support.process import free_port

@@ -7,8 +7,8 @@ import pytest
 
 from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.engine.schedules import LEASE, LOOK_S, Scheduler
-from opsapp.runtime import leases
-from opsapp.runtime.supervisor import PULSE_S
+from opsapp.runtime.cluster import leases
+from opsapp.runtime.threads.supervisor import PULSE_S
 from tests.support.app import Service
 from tests.support.clock import FakeClock
 

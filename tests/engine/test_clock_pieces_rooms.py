@@ -12,8 +12,9 @@ from opsapp.monitoring.engine import pushes
 from opsapp.monitoring.resources import monitors_of
 from opsapp.oncall.engine import escalations
 from opsapp.oncall.resources import oncall_of
-from opsapp.runtime import clocksteps, deletions
-from opsapp.runtime.clockpieces import AT_ONCE, LEFT
+from opsapp.runtime import deletions
+from opsapp.runtime.clocks import steps
+from opsapp.runtime.clocks.pieces import AT_ONCE, LEFT
 from tests.support import clockchild, clockrooms
 from tests.support.app import Service
 from tests.support.clock import FakeClock
@@ -245,7 +246,7 @@ def test_a_queue_has_a_name_of_its_own_and_the_name_of_an_older_version_is_read(
     service, moved = Service(tmp_path), []
     newest = TimeStamp(service.node.store.db.lastTransaction()).timeTime()
     known = {"opsapp.healing.engine.clocks.move": newest + 1}
-    service.transact(lambda root: root.system.update({clocksteps.MOVED_OF: known}))
+    service.transact(lambda root: root.system.update({steps.MOVED_OF: known}))
     service.node.clock._now = newest - HOUR
     steps = service.node.clock_steps
     steps.start()
@@ -256,11 +257,11 @@ def test_a_queue_has_a_name_of_its_own_and_the_name_of_an_older_version_is_read(
     steps.step()
     service.close()
     assert moved == ["commands"]
-    assert clocksteps.BEFORE["opsapp.healing.engine.clocks.move"] == "healing"
+    assert steps.BEFORE["opsapp.healing.engine.clocks.move"] == "healing"
 
 
 def test_each_queue_that_an_older_version_named_is_carried_under_its_name(service):
     node = service.node
     for start in node.engines:
         start(node)
-    assert set(clocksteps.BEFORE.values()) == set(node.clock_steps._carried)
+    assert set(steps.BEFORE.values()) == set(node.clock_steps._carried)

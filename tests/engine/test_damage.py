@@ -12,7 +12,7 @@ from opsapp.maintenance.resources import windows_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.engine import damage as telling
 from opsapp.notify.resources import inbox
-from opsapp.runtime import backup, inspection
+from opsapp.runtime.store import backup, inspection
 from tests.support.app import Service
 from tests.support.damage import oid_of, overwrite
 from tests.support.projections import MONITOR, TICKS, WINDOW

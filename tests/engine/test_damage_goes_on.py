@@ -9,7 +9,7 @@ from opsapp.automations.resources import automations_of, runs_of
 from opsapp.lib.problems import Unreadable
 from opsapp.monitoring.engine import pushes
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.runtime.supervisor import GIVE_UP_AFTER, Supervisor
+from opsapp.runtime.threads.supervisor import GIVE_UP_AFTER, Supervisor
 from tests.support.app import Service
 from tests.support.clock import FakeClock
 from tests.support.damage import oid_of, overwrite

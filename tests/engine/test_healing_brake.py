@@ -8,7 +8,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import offline_policies, trace
 from opsapp.healing.engine.inventory import Inventory
 from opsapp.healing.resources import healing_of
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from tests.engine.healing import NGINX
 from tests.support.hosts import place
 

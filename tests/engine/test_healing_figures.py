@@ -6,7 +6,7 @@ from opsapp.healing.logic.lift import Bets, Trials
 from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of, ledgerfilters
 from opsapp.healing.resources.rules import put_rule
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.wire.records import made
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_brake import limits

@@ -13,7 +13,7 @@ from opsapp.healing.resources import healing_of, ledgerfolds
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.resources.ledgerfilters import count_outcomes, index_filters
 from opsapp.healing.stages.case import ClosedCase
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.web import configfile
 from tests.engine.test_healing_anchor import anchored
 from tests.engine.test_healing_ledger import page

@@ -7,7 +7,7 @@ from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.resources.ledger import FEW
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from tests.bench.healing import fill_ledger
 
 

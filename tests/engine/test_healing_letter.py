@@ -12,7 +12,7 @@ from opsapp.healing.stages.case import About, PlanningCase
 from opsapp.notify.engine import routes
 from opsapp.notify.engine.workers import sender_of
 from opsapp.notify.resources import deliveries_of
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.web.config import WebSettings
 from tests.engine.healing import QUICK
 from tests.engine.test_healing_anchor import put_back, snapshot

@@ -10,8 +10,8 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.signedtrust import SignedTrust, plain
 from opsapp.healing.stages.trust import Trust
 from opsapp.notify.resources import inbox
-from opsapp.runtime import chainkey
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets import chainkey
+from opsapp.runtime.secrets.chainkey import chain_key
 from tests.engine.healing import NGINX
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}

@@ -12,7 +12,7 @@ from opsapp.healing.logic.stakes import RuleBudget
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import alone
 from opsapp.notify.resources import inbox
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from tests.support.hosts import place
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 

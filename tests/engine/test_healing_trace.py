@@ -12,7 +12,7 @@ from opsapp.healing.engine.trace import trace
 from opsapp.healing.logic import chain
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.ledger import LedgerEntry
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from tests.engine.healing import NGINX
 from tests.support.hosts import place
 

@@ -6,7 +6,7 @@ from opsapp.healing.engine import world
 from opsapp.healing.logic.lift import Arm, WaveSums
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import Healed
-from opsapp.runtime.chainkey import keyed_draw
+from opsapp.runtime.secrets.chainkey import keyed_draw
 from tests.engine.outage import decide, deeds, ends, fleets, members, sizes
 from tests.engine.test_healing_waves_shown import page
 

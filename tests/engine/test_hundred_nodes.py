@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import pytest
 
-from opsapp.runtime import leases, nodes
+from opsapp.runtime.cluster import leases, nodes
 from opsapp.runtime.node import Node
 from tests.support.clock import FakeClock
 from tests.support.sharding import owner

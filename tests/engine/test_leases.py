@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.lib.problems import Conflict, StoreAway
-from opsapp.runtime import leases, nodes
+from opsapp.runtime.cluster import leases, nodes
 from opsapp.runtime.events import read_since
 from opsapp.runtime.node import Node
 from tests.support.clock import FakeClock

@@ -3,9 +3,9 @@
 import gevent
 import pytest
 
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from opsapp.runtime.looks import AHEAD_S, QueueLook
-from opsapp.runtime.supervisor import PULSE_S, Supervisor
+from opsapp.runtime.threads.supervisor import PULSE_S, Supervisor
 from opsapp.runtime.wakes import after_commit
 
 

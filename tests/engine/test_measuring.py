@@ -3,7 +3,8 @@
 import pytest
 
 from opsapp.lib.problems import Conflict, OutcomeUnknown
-from opsapp.runtime import leases, serieswork
+from opsapp.runtime import serieswork
+from opsapp.runtime.cluster import leases
 from opsapp.series import codec, folds
 from opsapp.series.observations import UP
 from tests.support.stores import Stores

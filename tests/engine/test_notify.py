@@ -395,7 +395,7 @@ def test_without_channels_nothing_piles_up(office):
 
 
 def test_a_new_master_key_opens_every_channel(office):
-    from opsapp.runtime import sealedstore
+    from opsapp.runtime.secrets import sealedstore
 
     channel = office.channel()
     before = office.read(lambda root: channels_of(root)[channel].sealed)

@@ -3,8 +3,8 @@
 import pytest
 
 from opsapp.automations.engine.carrier import take_up
-from opsapp.runtime import sealedstore
-from opsapp.runtime.seals import REGISTRY_KEY, Seal
+from opsapp.runtime.secrets import sealedstore
+from opsapp.runtime.secrets.seals import REGISTRY_KEY, Seal
 
 from .test_notify import Office
 

@@ -6,8 +6,8 @@ import pytest
 from ZODB.fsIndex import fsIndex
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import diskspace, indexed, storepack
-from opsapp.runtime.storepack import DAY_S, LastPack, Packer, PackSettings, is_due
+from opsapp.runtime.store import diskspace, indexed, pack
+from opsapp.runtime.store.pack import DAY_S, LastPack, Packer, PackSettings, is_due
 
 MB = 1 << 20
 
@@ -64,30 +64,30 @@ def test_only_in_its_hour_and_only_when_it_may(service, packer):
     for settings in ({"hour": hour % 24}, {"hour": None, "enabled": False}):
         service.configure(PackSettings, **settings)
         packer.look()
-        assert service.transact(storepack.last) is None
+        assert service.transact(pack.last) is None
     service.configure(PackSettings, enabled=True, hour=(hour - 1) % 24)
     packer.look()
-    assert service.transact(storepack.last) is not None
+    assert service.transact(pack.last) is not None
 
 
 def test_without_the_room_for_it_nothing_is_packed_and_people_are_told(service, packer, monkeypatch, caplog):
     grow(service)
     monkeypatch.setattr(diskspace, "free", lambda _directory: 10 * MB)
     packer.look()
-    assert service.transact(storepack.last) is None
+    assert service.transact(pack.last) is None
     assert "not enough room to pack" in service.ada.get("/api/store").json["pack_problem"]
     assert "not enough room to pack" in caplog.text
     refused = service.ada.post_json("/api/store/pack", {}, status=409).json
     assert refused["code"] == "no_room"
     with pytest.raises(Conflict):
-        storepack.pack(service.node.store, 1, 0.0)
+        pack.pack(service.node.store, 1, 0.0)
     monkeypatch.undo()
     packer.look()  # not at once again
-    assert service.transact(storepack.last) is None
+    assert service.transact(pack.last) is None
     service.clock.advance(DAY_S)
     packer.look()
     assert service.node.pack_problem is None
-    assert service.transact(storepack.last) is not None
+    assert service.transact(pack.last) is not None
 
 
 def test_what_is_written_while_it_packs_is_there_afterwards(service, packer):
@@ -98,7 +98,7 @@ def test_what_is_written_while_it_packs_is_there_afterwards(service, packer):
         service.transact(lambda root, n=n: root.system.__setitem__(f"meanwhile {n}", n))
     thread.join()
     assert service.transact(lambda root: [root.system[f"meanwhile {n}"] for n in range(50)]) == list(range(50))
-    assert service.transact(storepack.last) is not None
+    assert service.transact(pack.last) is not None
 
 
 def test_a_pack_that_breaks_off_at_its_index_leaves_none_that_is_stale(service, packer, tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_a_pack_that_breaks_off_at_its_index_leaves_none_that_is_stale(service, 
     assert not indexed.is_cut_off(tmp_path / "main.fs")
     monkeypatch.setattr(fsIndex, "save", full)
     with pytest.raises(OSError, match="No space left"):
-        storepack.pack(service.node.store, 0, service.clock.now())
+        pack.pack(service.node.store, 0, service.clock.now())
     monkeypatch.undo()
     assert not list(tmp_path.glob("main.fs.old"))
     assert not indexed.is_cut_off(tmp_path / "main.fs")

@@ -13,7 +13,7 @@ from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.resources import RunBoard, board_of, runs_of
 from opsapp.automations.resources.runs import OutputChunk
 from opsapp.notify.resources import inbox
-from opsapp.runtime import nodes
+from opsapp.runtime.cluster import nodes
 from tests.api.test_agents import Polling
 from tests.support.stores import Stores
 

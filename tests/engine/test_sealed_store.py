@@ -11,9 +11,10 @@ from opsapp.automations.engine import carrier
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Unavailable
 from opsapp.notify.engine import damage, routes
-from opsapp.runtime import backup, inspection, sealedstore, seals, storepack
-from opsapp.runtime.sealedfields import CLASSES, SEALED, SealedFields, SealedParts
-from opsapp.runtime.seals import Seal
+from opsapp.runtime.secrets import sealedstore, seals
+from opsapp.runtime.secrets.sealedfields import CLASSES, SEALED, SealedFields, SealedParts
+from opsapp.runtime.secrets.seals import Seal
+from opsapp.runtime.store import backup, inspection, pack
 from opsapp.wire.probes import Outcome
 from tests.support.app import Service
 from tests.support.monitoring import UP, Lookout
@@ -281,7 +282,7 @@ def test_a_store_of_before_is_sealed_in_small_transactions(full, tmp_path, monke
         assert shown(service, full.ids) == before
         assert len(lots) > 5
         assert max(lots) == 7
-        storepack.pack(service.node.store, 0, service.clock.now())
+        pack.pack(service.node.store, 0, service.clock.now())
     assert marked(tmp_path) == []
     lots.clear()
     with opened(tmp_path, full.clock) as service:

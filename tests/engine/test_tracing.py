@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.automations.engine import request_run
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.tracing import resources as stored
 from opsapp.tracing.config import TracingSettings
 from opsapp.tracing.engine import collector, outboxspans, request_spans_of, requests

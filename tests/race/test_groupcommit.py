@@ -6,8 +6,8 @@ from gevent.event import Event
 from ZODB.POSException import POSKeyError
 
 from opsapp.lib.problems import NotFound, StoreAway
-from opsapp.runtime.clock import Clock
-from opsapp.runtime.groupcommit import GroupCommit
+from opsapp.runtime.clocks.clock import Clock
+from opsapp.runtime.store.groupcommit import GroupCommit
 from tests.support.app import Service
 
 LANE = "test"

@@ -3,7 +3,7 @@
 import shutil
 import threading
 
-from opsapp.runtime.indexed import save_grown
+from opsapp.runtime.store.indexed import save_grown
 from tests.support.stores import Stores
 
 

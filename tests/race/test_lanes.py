@@ -12,8 +12,8 @@ import pytest
 
 from opsapp.runtime.atwork import Work, at_hand
 from opsapp.runtime.events import Event, emit
-from opsapp.runtime.fair import Whose
-from opsapp.runtime.hub import Hub, Lane, LeadLane
+from opsapp.runtime.threads.fair import Whose
+from opsapp.runtime.threads.hub import Hub, Lane, LeadLane
 from tests.support.waiting import patience
 
 MARK = contextvars.ContextVar("mark", default=None)
@@ -185,7 +185,7 @@ def test_no_context_leaks_from_task_to_task(lane):
 
 
 def test_closing_finishes_what_was_given(hub, monkeypatch):
-    monkeypatch.setattr("opsapp.runtime.hub.LEAVE_AFTER_S", 3600.0)
+    monkeypatch.setattr("opsapp.runtime.threads.hub.LEAVE_AFTER_S", 3600.0)
     lane, done, closing = Lane(hub, "closing", 1), [], threading.Event()
 
     def work(number):
@@ -295,7 +295,7 @@ for _ in range(3):
         while os.getppid() == parent:
             sum(range(10_000))
         os._exit(0)
-from opsapp.runtime.hub import Hub, LeadLane
+from opsapp.runtime.threads.hub import Hub, LeadLane
 hub = Hub()
 hub.enter()
 lane, done = LeadLane(hub, "led", 4), {}

@@ -5,7 +5,7 @@ import threading
 import gevent
 import pytest
 
-from opsapp.runtime.sharedread import SharedRead
+from opsapp.runtime.threads.sharedread import SharedRead
 from tests.support.serving import TinyNode
 
 

@@ -11,9 +11,10 @@ from ZODB.POSException import ConflictError, ReadConflictError, StorageTransacti
 
 from opsapp.healing.engine.health import health_of
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
-from opsapp.runtime import diskspace, events, store
-from opsapp.runtime.clock import Clock
-from opsapp.runtime.postgresql.connections import DatabaseAway
+from opsapp.runtime import events
+from opsapp.runtime.clocks.clock import Clock
+from opsapp.runtime.store import diskspace, transactions
+from opsapp.runtime.store.postgresql.connections import DatabaseAway
 from opsapp.tree.root import root_of
 from tests.support.app import Service
 
@@ -135,17 +136,17 @@ def test_a_view_whose_commit_breaks_off_says_so_and_is_not_repeated(service, mon
 @pytest.mark.parametrize("failures", [1, 2, 100])
 def test_a_request_whose_transaction_could_not_begin_is_never_a_500(service, monkeypatch, failure, failures):
     """Seen while PostgreSQL went away: the next attempt ran without a transaction."""
-    begin, left = store.Manager.begin, itertools.repeat(None, failures)
+    begin, left = transactions.Manager.begin, itertools.repeat(None, failures)
 
     def failing(manager):
         for _ in left:
             raise failure("gone")
         return begin(manager)
 
-    monkeypatch.setattr(store.Manager, "begin", failing)
+    monkeypatch.setattr(transactions.Manager, "begin", failing)
     for _ in range(2):
         answer = service.anonymous.post_json("/api/login", ADMIN, expect_errors=True)
-        assert answer.status_int == (200 if failures < store.ATTEMPTS else 503)
+        assert answer.status_int == (200 if failures < transactions.ATTEMPTS else 503)
         assert answer.status_int == 200 or answer.headers["Retry-After"]
 
 

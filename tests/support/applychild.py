@@ -12,7 +12,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from opsapp.runtime import ascodeapply
+from opsapp.runtime.ascode import apply
 from tests.support.app import Service
 from tests.support.clock import FakeClock
 from tests.support.clockchild import serve
@@ -39,7 +39,7 @@ def main(directory: str, where: str) -> None:
     service.ada.post_json("/api/apply", {"document": BEFORE})
     (Path(directory) / "began").write_text("")
     part = where if where in PARTS else "_bring"
-    of_kind: Any = ascodeapply._OfKind
+    of_kind: Any = apply._OfKind
     whole, left = getattr(of_kind, part), [int(where) if where.isdigit() else 1]
 
     def killing(self: Any, *given: Any) -> Any:

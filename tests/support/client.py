@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from opsapp.runtime.commits import HELD_UP
+from opsapp.runtime.store.commits import HELD_UP
 
 from .waiting import patience
 

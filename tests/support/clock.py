@@ -1,6 +1,6 @@
 """A clock that stands still until a test moves it."""
 
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 
 
 class FakeClock(Clock):

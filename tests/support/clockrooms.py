@@ -32,7 +32,7 @@ from opsapp.oncall.engine import escalations
 from opsapp.oncall.records import EscalationRecord
 from opsapp.oncall.resources import oncall_of
 from opsapp.runtime import deletions
-from opsapp.runtime.clockpieces import ClockPieces
+from opsapp.runtime.clocks.pieces import ClockPieces
 from opsapp.tree.reading import ChildrenOf, sound
 from tests.support.app import Service
 from tests.support.clock import FakeClock

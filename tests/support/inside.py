@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from opsapp.runtime.supervisor import Supervisor
+from opsapp.runtime.threads.supervisor import Supervisor
 from opsapp.tree.root import Api
 from opsapp.web.answers import Deferred
 

@@ -12,7 +12,8 @@ import pytest
 from persistent.mapping import PersistentMapping
 
 from opsapp import app, cli
-from opsapp.runtime import nodes, upgrades
+from opsapp.runtime.cluster import nodes
+from opsapp.runtime.store import upgrades
 from opsapp.tree import evolve
 
 from .process import Serve

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from opsapp.runtime.fence import store_id
+from opsapp.runtime.cluster.fence import store_id
 
 from .clock import FakeClock
 

@@ -6,7 +6,7 @@ request, one message and one answer for each.
 
 from pyramid.security import NO_PERMISSION_REQUIRED
 
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.statuspages.resources import SUBSCRIBER, Subscriber, mark_of, store_of
 from opsapp.tree.root import Api
 

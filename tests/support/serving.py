@@ -20,7 +20,7 @@ from pyramid.response import Response
 
 from opsapp.lib import problems
 from opsapp.runtime.config import Configuration
-from opsapp.runtime.hub import Hub, Lane, LeadLane
+from opsapp.runtime.threads.hub import Hub, Lane, LeadLane
 from opsapp.web import answers, asked, server, sse, uploads
 from opsapp.web.config import WebSettings
 from tests.support.process import FLUSH_S, MEASURED

@@ -8,7 +8,7 @@ import re
 import gevent
 from pyramid.events import ApplicationCreated
 
-from opsapp.runtime import leases, nodes
+from opsapp.runtime.cluster import leases, nodes
 
 from .process import Serve
 

@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from opsapp.cli import main
-from opsapp.runtime import certificates, tls
-from opsapp.runtime.certificates import ClusterMember
+from opsapp.runtime.cluster import certificates, tls
+from opsapp.runtime.cluster.certificates import ClusterMember
 from tests.support.agent_process import EnrolledAgent
 from tests.support.nginx import Nginx, guide
 from tests.support.othernode import knows, signed_in_at

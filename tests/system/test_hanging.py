@@ -14,7 +14,7 @@ from persistent.mapping import PersistentMapping
 from ZEO.Exceptions import ClientDisconnected
 from ZODB import DB
 
-from opsapp.runtime.store import Store, is_connected
+from opsapp.runtime.store.transactions import Store, is_connected
 from tests.support.othernode import signed_in_at
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo

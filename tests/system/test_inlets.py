@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from opsapp.runtime import embedded
+from opsapp.runtime.store import embedded
 from tests.support.process import PASSWORD, Serve
 from tests.support.raw import Raw
 from tests.support.waiting import until

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from opsapp.runtime import peers, seals
+from opsapp.runtime.cluster import peers
+from opsapp.runtime.secrets import seals
 from tests.support.client import Client
 from tests.support.process import Serve, Zeo
 

@@ -13,9 +13,9 @@ from ZEO.Exceptions import ClientDisconnected
 from ZODB.utils import u64
 
 from opsapp.lib.problems import StoreAway
-from opsapp.runtime.postgresql import deletion
-from opsapp.runtime.postgresql import storage as storages
-from opsapp.runtime.store import Store
+from opsapp.runtime.store.postgresql import deletion
+from opsapp.runtime.store.postgresql import storage as storages
+from opsapp.runtime.store.transactions import Store
 from opsapp.wire.version import VERSION
 from tests.cluster.places import Disk
 from tests.support.automations import ended, run, script

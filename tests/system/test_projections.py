@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.lib.problems import StoreAway
-from opsapp.runtime.store import is_connected
+from opsapp.runtime.store.transactions import is_connected
 from tests.support.app import Service
 from tests.support.process import Zeo
 from tests.support.projections import SAMPLES, Followed

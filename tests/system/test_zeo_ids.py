@@ -5,7 +5,7 @@ import zodburi
 from persistent.mapping import PersistentMapping
 from ZODB import DB
 
-from opsapp.runtime.store import Store, is_connected
+from opsapp.runtime.store.transactions import Store, is_connected
 from tests.support.process import Zeo
 from tests.support.waiting import until
 

@@ -1,7 +1,5 @@
 """Names, passwords and the window of attempts."""
 
-import pickle
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,12 +138,3 @@ def test_what_changed():
 )
 def test_entries_asked_for(wanted, fits):
     assert AuditFilter(**wanted).matches({"action": "user.create", "username": "ada", "target": "x"}) == fits
-
-
-def test_a_limit_stored_under_its_old_name_is_read():
-    stored = pickle.dumps(AttemptLimit(5, 60, 300), 2).replace(
-        b"opsapp.auth.logic.attempts\nAttemptLimit", b"opsapp.auth.logic.attempts\nLimit"
-    )
-    assert b"AttemptLimit" not in stored
-    limit = pickle.loads(stored)
-    assert (type(limit), limit) == (AttemptLimit, (5, 60, 300))

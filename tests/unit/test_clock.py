@@ -1,6 +1,6 @@
 """The clock: counted on the monotonic one, whatever the wall says, until it is moved."""
 
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 
 
 class SetClock(Clock):

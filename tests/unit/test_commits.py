@@ -7,8 +7,8 @@ import pytest
 from ZODB.MappingStorage import MappingStorage
 
 from opsapp.lib.problems import StoreAway
-from opsapp.runtime import commits
-from opsapp.runtime.commits import CommitGate
+from opsapp.runtime.store import commits
+from opsapp.runtime.store.commits import CommitGate
 from tests.support.waiting import until
 
 

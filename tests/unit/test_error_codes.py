@@ -15,8 +15,8 @@ TOLD_BY_OTHERS = {
     ("opsapp/approvals/engine.py", "status"): {"expired", "withdrawn"},
     ("opsapp/auth/engine/secondfactor.py", "outcome.reason"): {"bad_partial_token", "wrong_code"},
     ("opsapp/lib/problems.py", "code"): PASSED_ON,
-    ("opsapp/runtime/ascodeapply.py", "problem.code"): PASSED_ON,
-    ("opsapp/runtime/sealedfields.py", "problem.code"): PASSED_ON,
+    ("opsapp/runtime/ascode/apply.py", "problem.code"): PASSED_ON,
+    ("opsapp/runtime/secrets/sealedfields.py", "problem.code"): PASSED_ON,
     ("opsapp/web/errors.py", "problem.code"): PASSED_ON,
     ("opsapp/web/errors.py", "error.title.lower().replace(' ', '_')"): PASSED_ON,  # Pyramid's, none of which is ours
     ("opsapp/web/refusals.py", "code"): PASSED_ON,

@@ -1,6 +1,6 @@
 """Fencing tokens over restores, with clocks that are right and wrong."""
 
-from opsapp.runtime import fence, leases
+from opsapp.runtime.cluster import fence, leases
 from opsapp.tree.root import KEY, Root
 from tests.support.stores import Stores
 

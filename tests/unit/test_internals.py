@@ -17,6 +17,7 @@ from persistent.mapping import PersistentMapping
 from pyramid import testing
 from ZEO.ClientStorage import ClientStorage
 from ZEO.StorageServer import LockManager, TimeoutThread
+from ZODB.broken import find_global
 from ZODB.FileStorage import FileStorage
 from ZODB.POSException import StorageError
 
@@ -129,6 +130,27 @@ def test_pyramid_zodbconn_keeps_its_databases_in_the_registry():
 
 def test_apprise_looks_in_its_tracker_who_has_a_message():
     assert isinstance(internals.delivery_tracker(), contextvars.ContextVar), apprise.__version__
+
+
+def test_zodb_has_a_connection_from_the_beginning_that_keeps_its_factory(database):
+    asked = []
+
+    def factory(_connection, module, name):
+        asked.append(f"{module}.{name}")
+        return find_global(module, name)
+
+    internals.load_classes_by(database, factory)
+    first, second = (database.open(transaction.TransactionManager()) for _ in range(2))
+    for reader, writer in ((first, second), (second, first)):  # the connection that there was, and a new one
+        writer.root()[str(id(writer))] = PersistentMapping()
+        writer.transaction_manager.commit()
+        reader.transaction_manager.begin()
+        asked.clear()
+        assert str(id(writer)) in reader.root()
+        assert "persistent.mapping.PersistentMapping" in asked
+        reader.transaction_manager.commit()
+    first.close()
+    second.close()
 
 
 def test_colander_orders_fields_by_their_number():

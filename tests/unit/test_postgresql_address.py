@@ -4,9 +4,9 @@ import psycopg2
 import pytest
 from psycopg2.extensions import parse_dsn
 
-from opsapp.runtime.postgresql.address import LOCK_S, Waits, read_address
-from opsapp.runtime.postgresql.connections import is_away
-from opsapp.runtime.settings import check_apart
+from opsapp.runtime.store.postgresql.address import LOCK_S, Waits, read_address
+from opsapp.runtime.store.postgresql.connections import is_away
+from opsapp.runtime.store.settings import check_apart
 
 ours = ("connect_timeout", "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count")
 

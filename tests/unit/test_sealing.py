@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime import seals
+from opsapp.runtime.secrets import seals
 
 ONE, TWO = "1" * 64, "2" * 64
 

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from opsapp.runtime import silence
-from opsapp.runtime.silence import TURN_S, Silence
+from opsapp.runtime.threads import silence
+from opsapp.runtime.threads.silence import TURN_S, Silence
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from opsapp.runtime.threadtimes import Progress, ThreadTimes, Times, is_held_up
+from opsapp.runtime.threads.times import Progress, ThreadTimes, Times, is_held_up
 from tests.support.waiting import until
 
 IDLE = Times(0.0, 0.0, False)
@@ -73,7 +73,7 @@ def test_a_thread_is_told_what_it_used():
 
 
 def test_a_system_that_does_not_tell_who_stands_in_line(monkeypatch):
-    monkeypatch.setattr("opsapp.runtime.threadtimes.TASKS", "/nowhere")
+    monkeypatch.setattr("opsapp.runtime.threads.times.TASKS", "/nowhere")
     times = ThreadTimes(threading.current_thread())
     assert times.now().queued == 0.0
     assert not times.now().ready

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.lib import problems
-from opsapp.runtime import peers
+from opsapp.runtime.cluster import peers
 from opsapp.web import redact, sse, uploads
 from opsapp.web.address import canonical, netloc, same_origin
 from opsapp.web.answers import InputBody, PeerLost, Sink

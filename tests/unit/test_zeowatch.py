@@ -2,7 +2,8 @@
 
 import pytest
 
-from opsapp.runtime import silence, zeowatch
+from opsapp.runtime.store import zeowatch
+from opsapp.runtime.threads import silence
 
 PROMISED_S = 2.0  # docs/guide/cluster.md
 

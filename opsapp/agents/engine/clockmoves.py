@@ -6,7 +6,7 @@ Whoever asks an agent for more, or hands its commands out, first moves those tha
 from __future__ import annotations
 
 from opsapp.agents.resources import Agent, agents_of, with_open_commands
-from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 

@@ -14,10 +14,10 @@ from opsapp.agents.records import CommandRecord
 from opsapp.agents.resources import Agent, Command, agents_of, at_work, find_agent, keep_index
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
+from opsapp.runtime.cluster.fence import store_id
 from opsapp.runtime.events import emit
-from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.commands import CommandSent, check_params

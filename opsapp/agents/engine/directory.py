@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from opsapp.agents.logic import usable_tools
 from opsapp.agents.resources import Agent, AgentState, agents_of
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import Projection

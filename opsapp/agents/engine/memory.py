@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
 from opsapp.agents.logic import MOST_NAMED, by_our_clock, changed_profile, kept_of, skew_of
-from opsapp.runtime.clock import STEP_S
+from opsapp.runtime.clocks.clock import STEP_S
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
 from opsapp.wire.dataclass import dataclass

@@ -15,7 +15,7 @@ import gevent
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime import peers
+from opsapp.runtime.cluster import peers
 from opsapp.runtime.node import Node
 from opsapp.wire.records import made, plain
 from opsapp.wire.reports import Measurement

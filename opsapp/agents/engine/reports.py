@@ -9,8 +9,8 @@ from opsapp.agents.logic import by_our_clock, changed_profile, with_silence
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
 from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
+from opsapp.runtime.cluster.fence import store_id
 from opsapp.runtime.events import emit
-from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root

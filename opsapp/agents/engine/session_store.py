@@ -7,8 +7,8 @@ from typing import Protocol
 
 from opsapp.agents.resources import Agent, agents_of, find_agent
 from opsapp.lib.problems import Unauthenticated
+from opsapp.runtime.cluster.fence import store_id
 from opsapp.runtime.events import emit
-from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.commands import CommandSent

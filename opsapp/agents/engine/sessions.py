@@ -10,9 +10,9 @@ from gevent.event import AsyncResult
 
 from opsapp.agents.resources import with_open_commands
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime import peers
+from opsapp.runtime.cluster import peers
+from opsapp.runtime.cluster.fence import store_id
 from opsapp.runtime.events import Event
-from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node
 from opsapp.wire import frames
 from opsapp.wire.messages import Settings

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from opsapp.agents.resources import agents_of, at_work
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.reading import is_sound

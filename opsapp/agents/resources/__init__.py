@@ -9,7 +9,7 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, NotFound
-from opsapp.runtime.seals import Reseal
+from opsapp.runtime.secrets.seals import Reseal
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root

@@ -19,8 +19,8 @@ from opsapp.agents.records import CommandRecord
 from opsapp.lib.durations import whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masks import everywhere, masked
-from opsapp.runtime.sealedfields import SealedFields
-from opsapp.runtime.seals import Reseal, Seal, seal_of
+from opsapp.runtime.secrets.sealedfields import SealedFields
+from opsapp.runtime.secrets.seals import Reseal, Seal, seal_of
 from opsapp.tree.counted import LAST, descending
 from opsapp.tree.folder import Folder, Record
 from opsapp.wire.commands import CommandSent

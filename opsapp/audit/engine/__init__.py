@@ -15,7 +15,7 @@ from opsapp.audit.resources import REFUSED, check, note, retire, writers, writte
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Problem
 from opsapp.runtime.node import Node
-from opsapp.runtime.sharedread import SharedRead
+from opsapp.runtime.threads.sharedread import SharedRead
 from opsapp.tree.root import Root
 
 from . import forwarding

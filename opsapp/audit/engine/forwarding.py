@@ -20,7 +20,7 @@ from opsapp.audit.logic.receivers import is_web, syslog_receiver
 from opsapp.audit.resources import forwarding as stored
 from opsapp.audit.resources.forwarding import AuditBatch, Backlog
 from opsapp.lib.networks import AddressPolicy, OutboundSettings
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.findings import OK, WARN, Finding

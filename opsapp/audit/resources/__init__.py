@@ -13,8 +13,8 @@ from opsapp.audit.logic import Actor, AuditFilter, KeptEntry, without_secrets
 from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
-from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
+from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.tree.folder import Folder
 from opsapp.tree.places import ApiPlace, SystemPlace
 from opsapp.tree.reading import ChildrenOf

@@ -10,7 +10,7 @@ from opsapp.auth.config import LoginSettings
 from opsapp.lib.ids import digest, new_id
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.node import Node
-from opsapp.runtime.seals import REGISTRY_KEY
+from opsapp.runtime.secrets.seals import REGISTRY_KEY
 
 PREFIX = "opsapp_browser_"
 PURPOSE = "known browser"

@@ -18,8 +18,8 @@ from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.auth.resources import federation
 from opsapp.lib.placeholders import places
 from opsapp.lib.problems import Forbidden, Problem
-from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node
+from opsapp.runtime.threads.fair import Whose
 from opsapp.tree.root import Root
 
 from . import federated, signin

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node
+from opsapp.runtime.threads.fair import Whose
 
 KEY = "opsapp.directory"
 RETRY_S = 10

@@ -9,7 +9,7 @@ from opsapp.audit.engine import Actor
 from opsapp.auth.records import KeyAsCode
 from opsapp.auth.resources import all_keys_of, drop_key
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.ascode import Awaited, StoredEntry
+from opsapp.runtime.ascode.kinds import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of

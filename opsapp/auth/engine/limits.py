@@ -10,8 +10,8 @@ from opsapp.auth.logic.attempts import AttemptLimit
 from opsapp.auth.logic.names import username_problem
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import TooMany
-from opsapp.runtime.fair import NOBODY, Whose
 from opsapp.runtime.node import Node
+from opsapp.runtime.threads.fair import NOBODY, Whose
 from opsapp.tree.root import Root
 
 from .browsers import Held, known_browser

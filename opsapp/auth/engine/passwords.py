@@ -17,8 +17,8 @@ from argon2.low_level import ARGON2_VERSION
 
 from opsapp.auth.logic.names import normal
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node
+from opsapp.runtime.threads.fair import Whose
 
 # OWASP's first choice: 46 MiB, one pass, one thread, so that two at once leave the hub its share of two cores.
 HASHER = PasswordHasher(time_cost=1, memory_cost=47_104, parallelism=1)

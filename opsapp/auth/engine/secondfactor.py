@@ -17,9 +17,9 @@ from opsapp.auth.records import LoggedIn, RecoveryCodes, TotpBegun
 from opsapp.auth.resources.secondfactor import PURPOSE
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
-from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
+from opsapp.runtime.threads.fair import Whose
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of

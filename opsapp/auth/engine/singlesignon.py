@@ -19,9 +19,9 @@ from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.auth.resources import federation
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Malformed, NotFound, Problem, Unavailable
-from opsapp.runtime.hub import Lane
 from opsapp.runtime.node import Node
-from opsapp.runtime.seals import REGISTRY_KEY
+from opsapp.runtime.secrets.seals import REGISTRY_KEY
+from opsapp.runtime.threads.hub import Lane
 from opsapp.tree.root import Root
 
 from . import federated, provider

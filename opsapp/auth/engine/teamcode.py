@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opsapp.audit.engine import Actor
 from opsapp.auth.records import TeamSettings
 from opsapp.auth.resources import teams
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of

@@ -11,7 +11,7 @@ from opsapp.auth.records import InvitationRecord, UserAsCode
 from opsapp.auth.resources.invitations import invitations_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
-from opsapp.runtime.ascode import Awaited, MadeEntry, StoredEntry
+from opsapp.runtime.ascode.kinds import Awaited, MadeEntry, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of

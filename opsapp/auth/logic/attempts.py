@@ -14,9 +14,6 @@ class AttemptLimit(NamedTuple):
     lock_s: float
 
 
-Limit = AttemptLimit  # stores that were written before it was renamed know it by this name
-
-
 class Counted(NamedTuple):
     """When one address or name tried, and until when it is locked."""
 

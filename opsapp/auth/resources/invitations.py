@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.auth.records import InvitationRecord
 from opsapp.lib.ids import digest, new_token
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 

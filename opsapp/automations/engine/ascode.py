@@ -10,7 +10,7 @@ from opsapp.automations.resources import automations_of
 from opsapp.lib.addresses import public, restored_fields
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.ascode import CREATE, EntryChange, EntryMistake, StoredEntry
+from opsapp.runtime.ascode.kinds import CREATE, EntryChange, EntryMistake, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opsapp.automations.resources import board_of, run_of
-from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
 from opsapp.tree.root import Root
 
 from .flow import TIMEOUT

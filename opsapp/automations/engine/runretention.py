@@ -10,7 +10,7 @@ from itertools import islice
 from opsapp.automations.config import RunsRetention
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Run, automations_of, run_of, runs_of, standing_of
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 

@@ -19,12 +19,12 @@ from opsapp.automations.resources.board import ScheduleClock
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
-from opsapp.runtime.clock import STEP_S
+from opsapp.runtime.clocks.clock import STEP_S
+from opsapp.runtime.cluster.leases import check
 from opsapp.runtime.events import Event
-from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import Projection
-from opsapp.runtime.supervisor import PULSE_S
+from opsapp.runtime.threads.supervisor import PULSE_S
 from opsapp.tree.damage import is_damage
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root

@@ -15,7 +15,7 @@ from opsapp.automations.resources import Secret, automations_of, reveal, secrets
 from opsapp.lib.addresses import HIDDEN, restored_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.ascode import EntryChange, EntryMistake, StoredEntry
+from opsapp.runtime.ascode.kinds import EntryChange, EntryMistake, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of

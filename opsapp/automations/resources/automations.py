@@ -11,7 +11,7 @@ from opsapp.automations.logic import templates
 from opsapp.automations.logic.params import Params
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.lib.placeholders import places
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made

@@ -16,7 +16,7 @@ from persistent import Persistent
 from opsapp.automations.logic.params import Params
 from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
 from opsapp.automations.logic.settings import AutomationSettings
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.tree.counted import StoredCounts
 from opsapp.tree.damage import is_damage
 from opsapp.tree.folder import Folder, Record

@@ -10,7 +10,7 @@ from BTrees.OOBTree import OOBTree
 from opsapp.automations.records import SecretRecord, SecretUses
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict, Unavailable
-from opsapp.runtime.seals import Reseal, opener_of, seal_of
+from opsapp.runtime.secrets.seals import Reseal, opener_of, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended

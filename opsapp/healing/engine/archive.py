@@ -15,10 +15,10 @@ from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
-from opsapp.runtime import archive
-from opsapp.runtime.archive import ArchivePage
-from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
+from opsapp.runtime.secrets.chainkey import chain_key
+from opsapp.runtime.store import archive
+from opsapp.runtime.store.archive import ArchivePage
 from opsapp.tree.root import Root
 
 

@@ -10,7 +10,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.lib.addresses import public, restored
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from opsapp.healing.resources import clockmoves, healing_of
 from opsapp.maintenance.engine import move_healing
-from opsapp.runtime import leases
-from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 

@@ -10,7 +10,7 @@ from opsapp.healing.logic.graph import Dependency, mistakes
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode import EntryChange, EntryMistake, StoredEntry
+from opsapp.runtime.ascode.kinds import EntryChange, EntryMistake, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of

@@ -15,7 +15,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.cofailure import Pair, candidates
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 

@@ -22,7 +22,7 @@ from opsapp.healing.logic.metricpast import MetricPast
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.lib.durations import whole
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.readings import split

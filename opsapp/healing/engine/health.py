@@ -18,10 +18,11 @@ from opsapp.healing.logic.stakes import OF_WINDOWS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
 from opsapp.maintenance.engine import healing_windows
-from opsapp.runtime import peers, seals
+from opsapp.runtime.cluster import peers
 from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.node import node_of
-from opsapp.runtime.supervisor import WorkerStatus
+from opsapp.runtime.secrets import seals
+from opsapp.runtime.threads.supervisor import WorkerStatus
 from opsapp.tree.root import Root
 
 from . import holds

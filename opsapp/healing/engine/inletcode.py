@@ -10,7 +10,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.ascode import MadeEntry, StoredEntry
+from opsapp.runtime.ascode.kinds import MadeEntry, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of

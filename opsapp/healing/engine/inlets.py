@@ -19,8 +19,8 @@ from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
 from opsapp.runtime.families import counter
-from opsapp.runtime.groupcommit import GroupCommit
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.store.groupcommit import GroupCommit
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
 

@@ -12,9 +12,9 @@ from opsapp.healing.answers import LastCheck
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.chain import LedgerVerdict, NotedHead, read_head
 from opsapp.healing.resources import healing_of, ledgercheck
-from opsapp.runtime.chainkey import chain_key, is_shut
 from opsapp.runtime.node import Node
-from opsapp.runtime.sharedread import SharedRead
+from opsapp.runtime.secrets.chainkey import chain_key, is_shut
+from opsapp.runtime.threads.sharedread import SharedRead
 from opsapp.tree.root import Root
 
 from . import anchors, trusted

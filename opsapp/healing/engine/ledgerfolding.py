@@ -11,11 +11,11 @@ from opsapp.healing.config import LedgerRetention
 from opsapp.healing.logic.chain import DAY
 from opsapp.healing.resources import healing_of, ledgerfolds
 from opsapp.healing.resources.ledger import Ledger
-from opsapp.runtime import leases
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.tree.root import Root
 
 log = logging.getLogger(__name__)

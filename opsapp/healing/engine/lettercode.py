@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opsapp.healing.letters import LetterAsCode, LetterSettings
 from opsapp.lib.problems import Invalid
 from opsapp.notify.resources import channels_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of

@@ -30,9 +30,9 @@ from opsapp.lib.problems import Invalid
 from opsapp.notify.engine import send_to
 from opsapp.notify.interfaces import LONGEST_TEXT, IPageAddresses
 from opsapp.notify.resources import channels_of
-from opsapp.runtime import leases
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of
 

@@ -21,9 +21,9 @@ from opsapp.healing.stages.case import About, CaseRecord, Metrics, RuleEvent, op
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import NotFound
-from opsapp.runtime import leases
-from opsapp.runtime.chainkey import chain_key, keyed_draw
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.secrets.chainkey import chain_key, keyed_draw
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.policies import PolicyTerms

@@ -21,8 +21,8 @@ from opsapp.healing.stages import messages
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
-from opsapp.runtime import leases
 from opsapp.runtime.atwork import Work
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 

@@ -22,7 +22,7 @@ from opsapp.lib.durations import whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root

@@ -20,8 +20,8 @@ from opsapp.automations.engine import webhook_sender_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand, ServerAction, WebhookCall
 from opsapp.monitoring.engine import Reply
-from opsapp.runtime import leases
 from opsapp.runtime.atwork import Work
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
 from opsapp.runtime.wakes import wake_after_commit

@@ -27,8 +27,8 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.trust import LevelChange, Trust
 from opsapp.monitoring.resources import monitors_of
 from opsapp.notify.engine import tell
-from opsapp.runtime.chainkey import is_shut
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.secrets.chainkey import is_shut
 from opsapp.tree.root import Root
 
 from . import edges, notifications, problems

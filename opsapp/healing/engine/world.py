@@ -31,9 +31,9 @@ from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.maintenance.engine import Active, WindowPlan, active, active_windows
 from opsapp.monitoring.engine import budgets_left
 from opsapp.monitoring.resources import incidents_of
-from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.secrets.chainkey import chain_key, keyed_draw
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse

@@ -30,7 +30,6 @@ class UnsignedLinks(NamedTuple):
     signature: str | None = None
 
 
-Mark = UnsignedLinks  # its name in older stores
 NO_MARK = UnsignedLinks()
 
 

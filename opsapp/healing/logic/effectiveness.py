@@ -22,7 +22,6 @@ class OutcomeTally(NamedTuple):
     hosts: tuple[tuple[str, float], ...] = ()  # the last ones to contribute, and when; newest first
 
 
-Tally = OutcomeTally  # its name in older stores
 NOTHING = OutcomeTally()
 
 

@@ -41,9 +41,6 @@ class RecentHeal(NamedTuple):
     target: str = ""
 
 
-Begun = RecentHeal  # its name in older stores
-
-
 class Pause(NamedTuple):
     """The kill switch. `until`: it ends by itself."""
 

@@ -18,7 +18,7 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.runtime.queue import Agenda, Inbox
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root

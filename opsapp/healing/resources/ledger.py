@@ -22,10 +22,10 @@ from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.chainkey import chain_key
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
@@ -51,9 +51,6 @@ class LedgerEntry(SealedFields, Record):
         if self.record.is_final:
             raise ValueError(f"ledger entry {record.id} is final")
         self.fields = record.stored()
-
-
-Entry = LedgerEntry  # its name in older stores
 
 
 class EntryIndex(Persistent):
@@ -90,7 +87,6 @@ class EntryIndex(Persistent):
         return [-negative for negative in islice(self.ids.keys(), offset, offset + limit)]
 
 
-Index = EntryIndex  # its name in older stores
 FEW = 50
 FEWER = 8  # so many ids are kept in the tree itself: most targets have no more, and an object each would be the cost
 

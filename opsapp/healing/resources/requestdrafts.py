@@ -11,7 +11,7 @@ from persistent import Persistent
 
 from opsapp.healing.stages.approval import AskedTarget, HealPlan
 from opsapp.lib.ids import new_id
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.tree.reading import ChildrenOf
 
 PIECE = "part of a request"  # what people call it

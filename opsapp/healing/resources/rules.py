@@ -18,7 +18,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root

@@ -13,7 +13,7 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.lib.ids import new_id
-from opsapp.runtime.sealedfields import SealedFields
+from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.wire.heals import HostAnswer
 
 LOST = "the service ended while it did this: nobody can tell whether it was done"

@@ -14,8 +14,8 @@ from opsapp.healing.places import healing_of
 from opsapp.healing.stages.trust import Trust
 from opsapp.lib import chains
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import chainkey
-from opsapp.runtime.seals import no_key
+from opsapp.runtime.secrets import chainkey
+from opsapp.runtime.secrets.seals import no_key
 from opsapp.tree.folder import Record
 from opsapp.tree.root import KEY, Root
 

@@ -28,9 +28,6 @@ class BelievedStep(NamedTuple):
     escalated: bool  # a further step of the same case was to follow
 
 
-Begun = BelievedStep  # its name in older stores
-
-
 def refusal(
     outcome: AgentOutcome,
     terms: Terms | None,

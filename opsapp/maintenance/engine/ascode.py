@@ -12,7 +12,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.records import WindowAsCode, WindowRecord
 from opsapp.maintenance.resources import Window, windows_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of

@@ -9,7 +9,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import MonitoringSettings, MonitorSettings, problems
 from opsapp.monitoring.logic.settings import complete as with_defaults
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of

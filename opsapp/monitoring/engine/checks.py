@@ -26,9 +26,9 @@ from opsapp.monitoring.logic.shards import owns
 from opsapp.monitoring.logic.state import CheckVerdict
 from opsapp.monitoring.logic.timetable import Timetable, passed_within, phase
 from opsapp.monitoring.probes.prober import Prober
+from opsapp.runtime.cluster.nodes import BEAT_S, QUIET_AFTER_S
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
-from opsapp.runtime.nodes import BEAT_S, QUIET_AFTER_S
 from opsapp.series import FOREVER, NONE, PAUSED
 from opsapp.wire.probes import Outcome
 

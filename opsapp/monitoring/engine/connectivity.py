@@ -8,7 +8,7 @@ import gevent
 from gevent.lock import Semaphore
 
 from opsapp.monitoring.probes.prober import Prober
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from opsapp.wire.probes import ProbeTarget
 
 

@@ -12,7 +12,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.earlier import EarlierDays, EarlierDaysAsCode, day_of, earlier_of, forget
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opsapp.monitoring.records import StatusDocument
 from opsapp.runtime.node import Node
-from opsapp.runtime.sharedread import LANE, SharedRead
+from opsapp.runtime.threads.sharedread import LANE, SharedRead
 from opsapp.tree.root import Root
 
 from .changedmonitors import ChangedMonitors

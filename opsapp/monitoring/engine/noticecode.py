@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.monitoring.notices import NoticeSettings, StatusNotices, notices_of
-from opsapp.runtime.ascode import Awaited, StoredEntry
+from opsapp.runtime.ascode.kinds import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of

@@ -12,8 +12,8 @@ from opsapp.lib.durations import roughly
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import Monitor, monitors_of, push_addresses
-from opsapp.runtime import leases
-from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root

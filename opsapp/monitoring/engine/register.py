@@ -20,7 +20,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import MonitoringSettings, SharedSettings
 from opsapp.monitoring.logic.state import Standing, Thresholds, hold
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from opsapp.runtime.events import Event
 from opsapp.runtime.projection import Projection
 from opsapp.series import Live, Value

@@ -8,9 +8,9 @@ from itertools import islice
 from opsapp.lib.addresses import public
 from opsapp.monitoring.logic.settings import IncidentsRetention
 from opsapp.monitoring.resources import ALL, incidents_of
-from opsapp.runtime import archive
-from opsapp.runtime.archive import ArchivePage
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.store import archive
+from opsapp.runtime.store.archive import ArchivePage
 from opsapp.tree.counted import StoredCounts
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain

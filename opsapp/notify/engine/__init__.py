@@ -14,7 +14,7 @@ from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import Confidential, seal
 from opsapp.runtime.node import node_of
-from opsapp.runtime.seals import opener_of
+from opsapp.runtime.secrets.seals import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 

@@ -17,7 +17,7 @@ from opsapp.notify.logic.answerlinks import LIFE_S, AnswerLink, bound_to, read
 from opsapp.notify.logic.texts import AnswerButton, MessageContent
 from opsapp.notify.resources import Channel, channels_of
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.tree.acl import roles_up_to
 from opsapp.tree.root import Root
 

@@ -8,9 +8,9 @@ from opsapp.lib.addresses import restored_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.records import ChannelAsCode, ChannelRecord
 from opsapp.notify.resources import channels_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
 

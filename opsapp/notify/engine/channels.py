@@ -12,7 +12,7 @@ from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import add_channel, change_channel, place_channel, readdress
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.records import made

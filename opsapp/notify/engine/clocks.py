@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from opsapp.runtime.clocksteps import DAY_S, WAKE, ClockStep
+from opsapp.runtime.clocks.steps import DAY_S, WAKE, ClockStep
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 

@@ -22,10 +22,10 @@ from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
 from opsapp.notify.resources.confidential import opened
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.tree.root import Root
 
 from . import courier

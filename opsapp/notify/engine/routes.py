@@ -15,8 +15,8 @@ from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.deliveries import Deliveries
 from opsapp.notify.resources.groups import Groups, family_of, groups_of
-from opsapp.runtime import leases
-from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root

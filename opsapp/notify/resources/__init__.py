@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.runtime.seals import Reseal
+from opsapp.runtime.secrets.seals import Reseal
 from opsapp.tree.folder import Folder
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root

@@ -9,7 +9,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.logic.addresses import type_of
 from opsapp.notify.records import ChannelRecord
-from opsapp.runtime.seals import Seal, seal_of
+from opsapp.runtime.secrets.seals import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root

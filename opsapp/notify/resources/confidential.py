@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.logic.texts import MessageContent
-from opsapp.runtime.seals import Reseal, seal_of
+from opsapp.runtime.secrets.seals import Reseal, seal_of
 from opsapp.tree.root import Root
 
 from . import inbox

@@ -28,8 +28,8 @@ from opsapp.oncall.records import (
     StepRecord,
 )
 from opsapp.oncall.resources import Escalation, Escalations, oncall_of
-from opsapp.runtime import leases
-from opsapp.runtime.clockpieces import ClockPieces, WaitingKind
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 from opsapp.runtime.wakes import wake_after_commit

@@ -12,7 +12,7 @@ from opsapp.maintenance.engine import instant
 from opsapp.oncall.records import OverrideAsCode
 from opsapp.oncall.resources import Override, Overrides, Schedule, by_name, oncall_of
 from opsapp.oncall.schemas import OverrideGiven
-from opsapp.runtime.ascode import Awaited, StoredEntry
+from opsapp.runtime.ascode.kinds import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from opsapp.lib.problems import Invalid
 from opsapp.oncall.records import PolicyRecord
 from opsapp.oncall.resources import by_name, oncall_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, settings_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from opsapp.oncall.records import ScheduleRecord
 from opsapp.oncall.resources import by_name, oncall_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, settings_of

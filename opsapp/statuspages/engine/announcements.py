@@ -16,7 +16,7 @@ from opsapp.monitoring.engine import PUBLIC_TAG, open_notices, published
 from opsapp.monitoring.notices import StatusNotice
 from opsapp.monitoring.records import IncidentNote
 from opsapp.monitoring.resources import Incident, monitors_of
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic import letters

@@ -11,7 +11,7 @@ from opsapp.lib.addresses import restored_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.groups import GroupRecord
 from opsapp.statuspages.records import OwnPageAsCode, PageAsCode, PageRecord

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from opsapp.notify.engine import NotificationSettings, denied_networks, retry_at
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
 from opsapp.statuspages.logic import letters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.statuspages.logic.addresses import MAIL
 from opsapp.statuspages.records import OwnPageRecord, PageRecord
 from opsapp.statuspages.resources import store_of

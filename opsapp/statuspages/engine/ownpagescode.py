@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.statuspages.records import OwnPageAsCode, OwnPageRecord
 from opsapp.tree.root import Root

@@ -11,7 +11,7 @@ from opsapp.lib.networks import counted_address
 from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import Conflict, NotFound, TooMany
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.seals import seal_of
+from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic.addresses import shown
 from opsapp.statuspages.logic.settings import StatusPageSettings

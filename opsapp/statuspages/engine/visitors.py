@@ -27,8 +27,8 @@ from opsapp.auth.engine import (
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Invalid, NotFound, TooMany, Unauthenticated
 from opsapp.runtime.events import emit
-from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.threads.fair import Whose
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.records import OwnPageRecord
 from opsapp.statuspages.resources import store_of, visit_of

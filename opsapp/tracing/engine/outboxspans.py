@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.events import Positions, is_behind, read_page
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored

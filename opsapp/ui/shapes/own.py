@@ -12,7 +12,7 @@ from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
-from opsapp.runtime.ascode import Document
+from opsapp.runtime.ascode.kinds import Document
 from opsapp.ui.parts import (
     AGENTS,
     CHANNELS,

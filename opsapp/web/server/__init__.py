@@ -22,8 +22,8 @@ from gevent.event import Event
 
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.config import Configuration
-from opsapp.runtime.hub import Hub, Lane, LeadLane
 from opsapp.runtime.node import Node
+from opsapp.runtime.threads.hub import Hub, Lane, LeadLane
 from opsapp.web import redact, requestcounts
 from opsapp.web.address import netloc, reachable
 from opsapp.web.config import LimitSettings, WebSettings

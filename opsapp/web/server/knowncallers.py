@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 
-from opsapp.runtime.fair import Whose
+from opsapp.runtime.threads.fair import Whose
 
 from .head import RequestHead
 

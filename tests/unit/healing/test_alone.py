@@ -8,7 +8,7 @@ from opsapp.healing.config import BrakeSettings, HealingSettings, HealsPerHour
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages.alone import drawn_shares, policies
-from opsapp.runtime.chainkey import keyed_draw
+from opsapp.runtime.secrets.chainkey import keyed_draw
 from opsapp.wire.policies import PolicyBundle, check_bundle, sign
 from opsapp.wire.records import plain
 

@@ -22,7 +22,7 @@ from opsapp.healing.resources.injections import Injection
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.whatif import Expectation
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import leases
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root

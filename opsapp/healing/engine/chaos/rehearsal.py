@@ -32,7 +32,7 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.whatif import Expectation
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.clock import Clock
+from opsapp.runtime.clocks.clock import Clock
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.tree.evolve import evolve_next
