@@ -74,19 +74,19 @@ class AskedFor(NamedTuple):
 
     @classmethod
     def of_body(cls, body: JsonObject) -> AskedFor:
-        references = {tuple(given["place"]): given["text"] for given in body["references"]}
-        return cls(body["document"], body["dry_run"], body["prune"], references, body["seen"])
+        places = {tuple(given["place"]): given["text"] for given in body["references"]}
+        return cls(body["document"], body["dry_run"], body["prune"], places, body["seen"])
 
 
 def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: ApplyingActor) -> AppliedDocument:
     """Transaction function: see `opsapp.runtime.ascode.apply`. After a dry run the caller's transaction is to be
     aborted."""
-    kinds = registry.opsapp_kinds
-    resolved = resolve(root, node, kinds, asked.document, asked.references)
+    declared = registry.opsapp_kinds
+    resolved = resolve(root, node, declared, asked.document, asked.references)
     document, mistakes = judged(registry, resolved.document)
     mistakes |= resolved.wrong
     wanted = Wanted(document, mistakes, resolved.held, resolved.secrets, asked.prune, asked.seen)
-    return make_true(root, node, kinds, wanted, asker)
+    return make_true(root, node, declared, wanted, asker)
 
 
 def answer(outcome: AppliedDocument, *, dry_run: bool) -> Applied:

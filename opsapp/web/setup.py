@@ -104,7 +104,7 @@ def set_up(config: Configurator) -> None:
         EvolveStep("runtime-5-store-id", fence.set_up),
         EvolveStep("runtime-6-sealed-fields", sealedstore.set_up),
         EvolveStep("runtime-7-deletions", deletions.set_up, reversible=True),
-        EvolveStep("runtime-8-moved-classes", lambda root: None),  # opsapp.tree.classes: a version before does not know
+        EvolveStep("runtime-9-moved-classes", lambda root: None),  # opsapp.tree.classes: a version before does not know
     ]
     config.registry.opsapp_preparations = []
     node = config.registry["opsapp.node"] = build_node(config)

@@ -7,6 +7,7 @@ import random
 import pytest
 
 from opsapp.lib.addresses import HIDDEN
+from opsapp.runtime.ascode import kinds
 from tests.engine.healing import Ward
 from tests.support.estate import fill
 
@@ -37,8 +38,8 @@ def applied(ward, document, status=200, **more):
 
 @pytest.fixture(scope="module")
 def document(ward):
-    kinds = ward.service.app.registry.opsapp_kinds
-    known = {name: entries for name, entries in MORE.items() if name in {kind.name for kind in kinds}}
+    declared = ward.service.app.registry.opsapp_kinds
+    known = {name: entries for name, entries in MORE.items() if name in {kind.name for kind in declared}}
     applied(ward, known)
     return ward.service.ada.get("/api/export").json
 
@@ -109,5 +110,5 @@ def hidden_in(value, shown):
 
 
 def test_an_export_in_the_store_is_that_of_the_api(ward, document):
-    kinds = ward.service.app.registry.opsapp_kinds
-    assert in_any_order(ward.service.read(lambda root: kinds.export(root, ward.service.node, kinds))) == said(ward)
+    declared = ward.service.app.registry.opsapp_kinds
+    assert in_any_order(ward.service.read(lambda root: kinds.export(root, ward.service.node, declared))) == said(ward)

@@ -248,13 +248,13 @@ def test_a_queue_has_a_name_of_its_own_and_the_name_of_an_older_version_is_read(
     known = {"opsapp.healing.engine.clocks.move": newest + 1}
     service.transact(lambda root: root.system.update({steps.MOVED_OF: known}))
     service.node.clock._now = newest - HOUR
-    steps = service.node.clock_steps
-    steps.start()
+    node_steps = service.node.clock_steps
+    node_steps.start()
     for name, lease in (("healing", clocks.LEASE), ("commands", sweep.LEASE)):
-        steps.carry(lease, name, lambda _root, _by, name=name: moved.append(name))
+        node_steps.carry(lease, name, lambda _root, _by, name=name: moved.append(name))
         service.node.leases.want(lease)
     service.node.leases.step()
-    steps.step()
+    node_steps.step()
     service.close()
     assert moved == ["commands"]
     assert steps.BEFORE["opsapp.healing.engine.clocks.move"] == "healing"

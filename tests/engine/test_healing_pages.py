@@ -129,7 +129,7 @@ def test_trust_says_what_is_missing_and_who_may_move_it(case):
 def test_what_works_on_healing_is_named_by_what_it_does():
     files = Path(healing_engine.__file__).parent.rglob("*.py")
     begun = "".join(file.read_text(encoding="utf-8") for file in files)
-    assert set(WORKERS) == set(re.findall(r'supervisor\.add\(\s*"healing-(\w+)"', begun))
+    assert set(WORKERS) == set(re.findall(r'\badd\(\s*"healing-(\w+)"', begun))
 
 
 def test_suggestions_and_forecasts_say_when_there_is_nothing(case):

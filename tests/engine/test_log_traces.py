@@ -6,7 +6,7 @@ import pytest
 
 from opsapp.auth import records
 from opsapp.automations.engine import notices
-from opsapp.automations.engine.carrier import Attempt, Carrier, take_up
+from opsapp.automations.engine.carrier import Carrier
 from opsapp.runtime.atwork import Work
 from opsapp.tracing.config import TracingSettings
 from opsapp.tracing.engine import request_spans_of
@@ -107,10 +107,9 @@ def test_a_line_of_a_run_is_in_the_trace_of_the_run(service, node, lines, monkey
     made = service.ada.post_json("/api/automations", body).json["id"]
     run_id = service.ada.post_json(f"/api/automations/{made}/run").json["run_id"]
     carrier = Carrier(node)
-    (job,), _ = node.transact(take_up, carrier.owner, frozenset(), 1)
     monkeypatch.setattr(carrier, "_carry", None)
-    carrier.tasks[run_id] = Attempt(job)
-    carrier._perform(carrier.tasks[run_id])
+    carrier.step()
+    carrier.tasks[run_id].greenlet.join()
     line = lines.of(f"run failed run={run_id}")
     assert (line["run"], line["trace_id"]) == (run_id, trace_of("run", run_id).hex())
     assert line["text"].count(run_id) == 1

@@ -204,7 +204,7 @@ def test_an_allowed_network_does_not_allow_metadata(press, receivers, monkeypatc
         opened.append(given)
         return socket.socket(*given)
 
-    monkeypatch.setattr(transfers, "socket", SimpleNamespace(**{**vars(socket), "socket": noted}))
+    monkeypatch.setattr(transfers, "socket", SimpleNamespace(**{**vars(socket), "SocketType": noted}))
     subscribed(press, "http://169.254.169.254/")
     assert states(press) == [("pending", 0)]
     assert opened == [], "it was not even tried"

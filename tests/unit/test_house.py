@@ -19,7 +19,7 @@ PURE = {
     "opsapp.lib": ("opsapp.lib", "opsapp.wire", "croniter"),
 }
 # What the house has too much of. Lower a number when it has fallen; never raise one.
-CEILINGS = {"untyped": 399, "of_objects": 271, "subscripts": 1042, "twice_named": 3, "in_circles": 0}
+CEILINGS = {"untyped": 394, "of_objects": 271, "subscripts": 1027, "twice_named": 3, "in_circles": 0}
 # Dictionaries of anything, by that name or as a line that says JsonObject.
 UNTYPED = re.compile(r"(?:[dD]ict|Mapping)\[str, Any\]|^(?!.*\bimport\b).*\bJsonObject\b", re.MULTILINE)
 # The same in other words: a dictionary of anything, though its reader has to ask what it is.
