@@ -6,10 +6,11 @@ Must not: stop, remove or start anything.
 
 from __future__ import annotations
 
+import importlib
 import json
 import socket
 import urllib.parse
-from typing import Dict, List, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from opsapp.wire.fields import JsonObject
 
@@ -66,6 +67,16 @@ def connecting(inspected: JsonObject, name: str) -> List[List[str]]:
                 ["docker", "network", "connect", *flags, *(["--ip", address] if address else []), network, name]
             )
     return commands
+
+
+def lacking() -> Optional[str]:
+    """What keeps us from asking. Load what `create` needs while the old container still runs: the Python of the host
+    may have been replaced since the agent started."""
+    try:
+        importlib.import_module("http.client")
+    except ImportError as error:
+        return str(error)
+    return None
 
 
 def create(name: str, inspected: JsonObject) -> Tuple[bool, str]:

@@ -49,7 +49,7 @@ def deleted_on(mount: str, going: Going) -> List[DeletedFiles]:
             about = os.stat(descriptor)
             if about.st_nlink or not stat.S_ISREG(about.st_mode) or about.st_ino in seen:
                 continue
-            if about.st_dev != device and _mount_id_at(descriptor) != mount_id:
+            if about.st_dev != device and not (mount_id and _mount_id_at(descriptor) == mount_id):
                 continue
             path = os.readlink(descriptor)
         except OSError:  # closed meanwhile

@@ -86,6 +86,9 @@ def recreate(context: Context) -> Ran:
         return failed(f"{inspected['runtime']} does not tell how {name} was made")
     if (inspected.get("HostConfig") or {}).get("AutoRemove"):
         return failed(f"{name} is gone once it stops: it cannot be set aside")
+    lacking = None if command else engine.lacking()
+    if lacking:
+        return failed(f"the engine cannot be asked: {lacking}")
     runtime, aside = inspected["runtime"], f"{name}-before"
     output = b""
     for argv in ([runtime, "stop", "-t", "10", "--", name], [runtime, "rename", name, aside]):

@@ -28,8 +28,8 @@ class Release(NamedTuple):
 
     @property
     def path(self):
-        """This checkout comes after the release: what it says of its entry points holds for both."""
-        return {"PYTHONPATH": os.pathsep.join([str(self.code), str(ROOT)])}
+        """The release's code, with what it says itself of its entry points, comes before this version's."""
+        return {"PYTHONPATH": str(self.code)}
 
     def opsapp(self, *words):
         return subprocess.run(
@@ -88,6 +88,7 @@ def release_of(version, place):
     code = place / version
     code.mkdir(parents=True)
     subprocess.run(["tar", "-xf", archive, "-C", code], check=True)
+    subprocess.run([sys.executable, "setup.py", "-q", "egg_info"], cwd=code, check=True)
     return Release(version, code)
 
 

@@ -313,6 +313,18 @@ def test_deleted_files_of_an_overlay_are_held_there(look, overlaid):
     assert (cause.id, cause.fields["pid"]) == ("disk_held", str(os.getpid()))
 
 
+def test_deleted_files_elsewhere_are_not_held_where_no_mount_has_a_number(tmp_path, monkeypatch):
+    """Kernels before 3.15, and some sandboxes, do not say to which mount an open file belongs."""
+    monkeypatch.setattr(holders, "maybe", lambda path: None if "/fdinfo/" in path else "")
+    path = tmp_path / "gone.log"
+    with path.open("wb") as file:
+        file.write(b"x" * 3_000)
+        file.flush()
+        path.unlink()
+        assert holders.deleted_on(str(tmp_path), lambda: True)
+        assert holders.deleted_on("/proc", lambda: True) == []
+
+
 def test_a_table_of_inodes_that_is_full(look, mounted):
     (mounted / "spool").mkdir()
     for number in range(190):

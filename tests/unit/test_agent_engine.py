@@ -3,6 +3,7 @@
 import http.server
 import json
 import socketserver
+import sys
 import threading
 
 import pytest
@@ -116,6 +117,14 @@ def test_an_engine_that_is_elsewhere_or_gone_is_said(recreate):
 def test_nobody_answers_at_the_socket(recreate):
     answer, _ = recreate()
     assert b"FileNotFoundError" in answer.ran.output
+
+
+def test_what_cannot_be_loaded_is_known_before_the_old_one_stops(server, recreate, monkeypatch):
+    """As when the host's Python was replaced under a running agent."""
+    monkeypatch.setitem(sys.modules, "http.client", None)
+    answer, calls = recreate()
+    assert (answer.ran.status, calls) == ("failed", [])
+    assert "http.client" in answer.ran.reason
 
 
 def test_one_that_does_not_stop_is_started_again(server, recreate):

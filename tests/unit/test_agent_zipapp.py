@@ -46,6 +46,42 @@ def test_it_starts_without_what_it_needs_only_now_and_then(tmp_path):
     assert not loaded & {"ssl", "http.client", "urllib.request", "email", "tarfile"}
 
 
+LOOK = """
+import os, sys
+path, url = sys.argv[1:]
+sys.path.insert(0, path)
+import opsapp.agent.main
+from opsapp.agent.probing import probesunderway
+os.unlink(path)
+asked = dict(type="http", url=url, timeout=10, allow=["127.0.0.0/8"], deny=[])
+outcome = probesunderway.look(probesunderway.target_of(asked), probesunderway.gate_of(asked), None)
+print(outcome.detail)
+"""
+
+
+def test_a_running_agent_looks_at_pages_after_an_update_took_its_file(tmp_path):
+    (tmp_path / "agent.pyz").write_bytes(zipapp.agent_file().data)
+    argv = [sys.executable, "-I", "-S", "-c", LOOK, tmp_path / "agent.pyz", "ftp://127.0.0.1/"]
+    detail = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+    assert detail == "the redirect leads to an address that is not http or https"
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted([*ROOT.glob("wire/**/*.py"), *ROOT.glob("agent/**/*.py")]),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_function_imports_nothing_from_the_agent_file(path):
+    """An update moves or replaces the file under the agent that runs from it."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    for node in (inner for function in functions for inner in ast.walk(function)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            assert node.module.split(".")[0] not in CARRIED
+        elif isinstance(node, ast.Import):
+            assert not {alias.name.split(".")[0] for alias in node.names} & CARRIED
+
+
 @pytest.mark.parametrize(
     "path",
     sorted([*ROOT.glob("wire/**/*.py"), *ROOT.glob("agent/**/*.py")]),

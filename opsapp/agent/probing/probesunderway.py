@@ -15,6 +15,7 @@ from opsapp.wire.probes import GENERAL, Outcome, Probe, ProbeTarget, guarded
 from opsapp.wire.records import made
 from opsapp.wire.reports import Passed
 
+from . import web
 from .gate import SocketGate
 from .plugins import PluginRunner
 
@@ -58,7 +59,7 @@ class Probing:
 def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
     """`plugin` looks at what is on this host."""
     declared = TYPES[target.type]
-    probe = declared.probe or (plugin if declared.on_host else _web_probe)
+    probe = declared.probe or (plugin if declared.on_host else web.probe)
     try:
         return guarded(lambda: probe(target, gate), target.timeout, gate.elapsed)
     except Exception:
@@ -66,12 +67,6 @@ def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
         return Outcome(None, None, "the probe itself failed; the agent's log says how")
     finally:
         gate.clear()
-
-
-def _web_probe(target: ProbeTarget, gate: SocketGate) -> Outcome:
-    from .web import probe  # with http.client, 3 MB that an agent without web checks does not need
-
-    return probe(target, gate)
 
 
 def target_of(asked: Passed) -> ProbeTarget:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import http.client
 import zlib
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from opsapp.wire.monitortypes import TYPES
@@ -13,6 +12,9 @@ from opsapp.wire.version import VERSION
 from opsapp.wire.webchecks import after_redirect, status_problem
 
 from .gate import SocketGate, shown_certificate
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 MAX_REDIRECTS = 5
 BODY_CAP = 256 * 1024
@@ -57,6 +59,8 @@ class WebCheck:
         raise ProbeFailed(f"more than {most} redirects")
 
     def _ask(self, url: str) -> LastAnswer:
+        from http.client import HTTPConnection  # 3 MB that an agent without web checks does not need
+
         scheme, host, port, path = plain(url)
         began = self.gate.elapsed()
         addresses = self.gate.addresses(host)
@@ -66,7 +70,7 @@ class WebCheck:
         if scheme == "https":
             sock = self._secured(sock, host, port)
         sent = self.gate.elapsed()
-        connection = http.client.HTTPConnection(host, port)
+        connection = HTTPConnection(host, port)
         connection.default_port = PORTS[scheme]
         connection.sock = sock
         sock.settimeout(self.gate.left())
@@ -91,7 +95,7 @@ class WebCheck:
         self.days = days_left(shown_certificate(wrapped), self.gate.now())
         return wrapped
 
-    def _body(self, answer: http.client.HTTPResponse) -> bytes:
+    def _body(self, answer: HTTPResponse) -> bytes:
         """All of it, or its first 256 KiB and one byte that says that there is more."""
         pieces, size = [], 0
         while size <= BODY_CAP:
@@ -128,12 +132,14 @@ def plain(url: str) -> Tuple[str, str, int, str]:
 
 
 def probe(target: ProbeTarget, gate: SocketGate) -> Outcome:
+    from http.client import HTTPException
+
     check = WebCheck(target, gate)
     try:
         reply = check.run()
     except ProbeFailed as failed:
         return Outcome(False, gate.elapsed(), str(failed), certificate_days=check.days)
-    except http.client.HTTPException as error:
+    except HTTPException as error:
         return Outcome(False, gate.elapsed(), f"no HTTP: {error or type(error).__name__}")
     took, judge = gate.elapsed(), TYPES[target.type].body
     problem = status_problem(reply.status, target.expected_status, target.accepted_statuses)

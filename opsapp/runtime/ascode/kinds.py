@@ -1,5 +1,5 @@
 """What can be written as code (`opsapp apply`, `export`, `import`): kinds of things, and what is stored of them as a
-document says it. How a document is made true: `ascodeapply`.
+document says it. How a document is made true: `apply`.
 
 A room adds a kind with `config.add_kind`; its module has the functions of `Actions`. Must not: know any kind, parse
 anything, or talk to people.

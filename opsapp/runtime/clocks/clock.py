@@ -1,6 +1,6 @@
 """The one clock: everything asks the node's, so that tests can own it.
 
-A wall clock is set by people and time servers. From `hold` on (`clocksteps`) the time is counted on the monotonic
+A wall clock is set by people and time servers. From `hold` on (`steps`) the time is counted on the monotonic
 clock, and only `move` takes over what the wall clock was set by: whoever remembers moments hears of it first.
 """
 

@@ -2,7 +2,7 @@
 
 A lease is a record (owner, beat, token) changed by compare-and-set. Whoever has watched the owner's beat stand still
 for a whole lease takes it over, so clocks need not agree; what waits under it moves by the difference of the clocks
-(`clocksteps`). The token grows with every owner, also when the store goes back to a backup (`fence`): what acts under a
+(`clocks`). The token grows with every owner, also when the store goes back to a backup (`fence`): what acts under a
 lease checks it in its own transaction (`check`), and effects outside the store carry it.
 """
 
