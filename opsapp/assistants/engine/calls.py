@@ -48,7 +48,7 @@ def prepare(node: Node) -> None:
 
 
 def figures(node: Node) -> Iterable[Any]:
-    told = "AssistantCalls of tools by assistants since the start."
+    told = "Calls of tools by assistants since the start."
     family = counter("opsapp_assistant_calls", told, labels=["tool", "result"])
     for (tool, result), count in sorted(calls_of(node).answered.copy().items()):
         family.add_metric([tool, result], count)

@@ -251,8 +251,9 @@ class Alerts:
             measured_at=reading.measured_at,
         )
         if comes_again:
-            return RuleEvent(rule.rule_id, about, now, True, watch.fired_at, again)
-        return RuleEvent(rule.rule_id, about, now, again and _is_early(past, now, rule.cooldown_s), None, again)
+            return RuleEvent(rule.rule_id, about, now, early=True, first_at=watch.fired_at, lasts=again)
+        early = again and _is_early(past, now, rule.cooldown_s)
+        return RuleEvent(rule.rule_id, about, now, early, lasts=again)
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
         """Return a watch's first state: after a restart, a condition whose last case ended unresolved counts as fired

@@ -54,7 +54,7 @@ def _receive_event(context: PipelineContext, event: RuleEvent) -> None:
         trials.held_back(context, event.rule_id, event.about.target, received.root)
     if received.kind == "open":
         held = f"event of rule {event.rule_id}: held until {received.due - context.now:.1f} s from now"
-        begun = replace(opened(event), told=_told_before(context, event))
+        begun = replace(opened(event), told_reason=_told_before(context, event))
         case = context.book.open(begun.saying(held), received.due)
         trials.begin(context, case.record)
         _remember(context, case.record, event.rule_id)

@@ -252,7 +252,7 @@ def _end_case(then: EndCase, context: PipelineContext, case: Case) -> None:
         approvals.withdraw(context, record, then.reason)
     if isinstance(record, SnapshotCase | ActingCase) and then.entry == {"executed": False}:
         context.healing.snapshots.pop(record.entry_id, None)
-    if then.notifies and record.told == then.reason:
+    if then.notifies and record.told_reason == then.reason:
         then = then._replace(case=record.saying("people were told of this outage before: no further message"))
     elif then.notifies:
         notifications.notified(context, record, then.reason)

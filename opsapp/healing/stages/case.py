@@ -144,7 +144,7 @@ class CaseRecord:
     wave: int = 0  # in which its turn has come
     compared: bool = False  # whether that wave is a trial: then no other coin falls for it
     harmed: bool = False  # a step of it has made something worse, and people were told
-    told: str = ""  # why nothing was done, as people were told when this outage fired last
+    told_reason: str = ""  # why nothing was done, as people were told when this outage fired last
     recovered_at: float | None = None  # when its condition was known false, whatever was done
     cause: FoundCause | None = None  # what the last look has found
     look: PendingLook | None = None

@@ -32,7 +32,6 @@ PROBLEMS = 50  # so many of a message are known by their names
 LOOK_AGAIN_S = 2.0  # how often a group that waits for its root cause is looked at
 BEGINS, ALSO, OVER = "begins", "also", "over"
 APART, GONE = "apart", "gone"
-PHASES = ("", BEGINS, ALSO, OVER, APART, GONE)
 WORDS = ("title", "text", "severity", "tags", "target", "ids")
 
 
