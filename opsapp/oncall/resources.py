@@ -196,6 +196,11 @@ class Escalations(Folder):
         self.running[record.incident_id] = (*self.running.get(record.incident_id, ()), record.id)
         Agenda(self.agenda).add(due, record.id)
 
+    def next_number(self, incident_id: str) -> int:
+        """After those that are left: an earlier one may have been forgotten."""
+        names = self.tree.keys(f"{incident_id}-", f"{incident_id}-{LAST}")
+        return 1 + max((int(name.rpartition("-")[2]) for name in names), default=0)
+
     def of_incident(self, incident_id: str) -> list[Escalation]:
         """Not over."""
         ids = self.running.get(incident_id, ())
@@ -243,9 +248,9 @@ class Escalations(Folder):
         return list(self.some(names)), self.counts[status]
 
     def forget(self, before: float, most: int) -> bool:
-        """A page of what is over; whether there may be more."""
-        old = islice(self.tree.keys(None, earliest_id(before)), most)
-        over = [name for name, row in self.some_items(list(old)) if row.record.status != RUNNING]
+        """A page of what ended before; whether there may be more."""
+        old = self.some_items(list(self.tree.keys(None, earliest_id(before))))
+        over = list(islice((name for name, row in old if _ended_before(row.record, before)), most))
         for name in over:
             del self[name]
         return len(over) == most
@@ -272,6 +277,10 @@ class Escalation(Record):
     def shown(self) -> EscalationRecord:
         record = self.record
         return replace(record, next_at=self.due) if record.status == RUNNING else record
+
+
+def _ended_before(record: EscalationRecord, before: float) -> bool:
+    return record.status != RUNNING and (record.ended or 0.0) < before
 
 
 class OnCall(Folder):

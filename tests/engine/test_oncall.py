@@ -249,6 +249,36 @@ def test_what_is_over_is_forgotten_after_three_months_and_what_runs_is_not(watch
     assert [row["title"] for row in watch.read(_escalations)] == ["Site is down"]
 
 
+def test_an_escalation_is_kept_for_three_months_after_its_end_however_old_its_incident_is(watch):
+    watch.policy({"users": ["otto"], "wait_s": 300})
+    watch.fail()
+    watch.after(1)
+    watch.clock.advance(91 * DAY)
+    watch.node.leases.step()
+    watch.service.tokens.clear()
+    watch.service.ada.post_json(f"/api/monitoring/incidents/{watch.incident()}/acknowledge", {})
+    escalations.purge(watch.node)
+    assert [row["status"] for row in watch.read(_escalations)] == ["answered"]
+
+
+def test_a_new_escalation_takes_no_id_of_one_that_is_left(watch):
+    """The first of an incident may be forgotten before the second."""
+    watch.policy({"users": ["otto"], "wait_s": 300}, name="First")
+    watch.policy({"users": ["ada"], "wait_s": 300}, name="Second")
+    watch.fail()
+    watch.after(1)
+    incident = watch.incident()
+
+    def forget_first(root):
+        del root["api"]["oncall"]["escalations"][f"{incident}-1"]
+
+    watch.node.transact(forget_first)
+    watch.service.otto.post_json(f"/api/monitoring/incidents/{incident}/acknowledge", {})
+    watch.service.ada.delete("/api/users/otto")
+    ids = [row["id"] for row in watch.read(_escalations)]
+    assert ids == [f"{incident}-2", f"{incident}-3", f"{incident}-4"]
+
+
 def _escalations(root):
     return [child.fields for child in root["api"]["oncall"]["escalations"].values()]
 

@@ -103,9 +103,8 @@ def heard(root: Root, incident: Incident, change: str, now: float, _note: Incide
 
 def _begin(root: Root, incident: Incident, now: float) -> None:
     escalations = oncall_of(root).escalations
-    earlier = len(list(escalations.tree.keys(f"{incident.id}-", f"{incident.id}-~")))
     policies = filter(partial(_takes, incident), oncall_of(root).policies.records())
-    for number, policy in enumerate(policies, earlier + 1):
+    for number, policy in enumerate(policies, escalations.next_number(incident.id)):
         record = EscalationRecord(
             f"{incident.id}-{number}",
             incident.id,
