@@ -63,12 +63,6 @@ class Agenda:
             self.rows.remove(row)
         return due
 
-    def move(self, by: float) -> None:
-        """The clock was set by so many seconds: everything has as long to go as before."""
-        rows = [(at + by, *item) for at, *item in self.rows]
-        self.rows.clear()
-        self.rows.update(rows)
-
 
 class Claims:
     """id -> owner. Two that claim the same at once conflict, and one of them is run again."""

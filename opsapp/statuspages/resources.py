@@ -145,10 +145,6 @@ class Queue(Persistent):
     def agenda(self, row: str) -> Agenda:
         return Agenda(self.first if row.startswith(CONFIRM) else self.rows)
 
-    def move(self, by: float) -> None:
-        for rows in (self.first, self.rows):
-            Agenda(rows).move(by)
-
     def waiting(self) -> int:
         return len(self.first) + len(self.rows) + len(self.owners)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from opsapp.healing.engine import chaos, world
+from opsapp.healing.engine import chaos, clocks, world
 from opsapp.healing.engine.chaos import faults
 from opsapp.healing.engine.chaos.scenarios import SCENARIOS
 from opsapp.healing.logic import brake, chain, effectiveness, windows
@@ -15,6 +15,10 @@ from opsapp.healing.stages.world import Reading
 from opsapp.lib.problems import Conflict
 from opsapp.wire import alerts, verdicts
 from tests.support.hosts import place
+
+from .test_clock_steps import step
+
+HOUR = 3600
 
 
 def failures(found):
@@ -218,6 +222,30 @@ def test_what_did_not_end_a_fault_is_sent_again_until_the_host_says_that_it_is_d
     here.clock.advance(faults.KEEP_S + 1)
     here.node.transact(faults.revert_due)
     assert not here.node.transact(lambda root: list(healing_of(root).injections.rows))
+
+
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR])
+def test_a_fault_lasts_as_long_as_it_would_have_whatever_the_clock_says(ward, seconds):
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    injected(here)
+    answer_shell(here)
+    step(here.service, seconds)
+    here.clock.advance(119)
+    assert not here.node.transact(faults.revert_due)
+    here.clock.advance(2)
+    assert here.node.transact(faults.revert_due)
+
+
+def test_no_fault_is_undone_before_all_that_waits_has_moved_with_the_clock(ward):
+    here = ward(places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
+    injected(here)
+    answer_shell(here)
+    here.clock.advance(121)
+    here.node.transact(clocks.move, 0.0)
+    assert not here.node.transact(faults.revert_due)
+    while here.node.transact(clocks.move_on):
+        pass
+    assert here.node.transact(faults.revert_due)
 
 
 def test_nothing_is_sent_to_a_host_that_is_away_however_long(ward):

@@ -46,6 +46,15 @@ def test_who_confirms_is_told_of_beginning_updates_and_end_once(press):
     assert len({mail["Message-ID"] for mail in press.mailbox.mails}) == 4
 
 
+def test_what_was_gathered_before_the_clock_was_set_back_is_told_within_its_time(press):
+    press.subscribed()
+    press.see(DOWN)
+    press.clock.set_by(-3600)
+    press.node.clock_steps.step()
+    press.after(20)
+    assert press.subjects[1:] == ["[Lindenhof] Shop is down"]
+
+
 def test_who_does_not_confirm_hears_no_more_and_is_forgotten_with_the_address(press):
     press.ask()
     press.work()
@@ -312,6 +321,35 @@ def test_what_is_too_old_to_be_news_is_not_sent(press):
     press.after(1)
     assert press.subjects == ["[Lindenhof] Confirm your subscription"]
     assert press.store(lambda store: store.queues["mail"].waiting()) == 0
+
+
+@pytest.mark.parametrize("seconds", [25 * 3600, -25 * 3600])
+def test_news_that_wait_are_as_old_after_a_step_of_the_clock_as_before(press, seconds):
+    press.subscribed()
+    workers.start(press.node)
+    press.set(mail_server="smtp://127.0.0.1:1")
+    press.see(DOWN)
+    press.after(20)
+    press.clock.set_by(seconds)
+    press.node.clock_steps.step()
+    press.set(mail_server=f"smtp://127.0.0.1:{press.mailbox.port}")
+    press.after(20)
+    assert press.subjects == ["[Lindenhof] Confirm your subscription", "[Lindenhof] Shop is down"]
+
+
+@pytest.mark.parametrize("seconds", [25 * 3600, -25 * 3600])
+def test_a_letter_that_was_refused_is_tried_for_as_long_as_it_would_have_been(press, seconds):
+    press.subscribed()
+    workers.start(press.node)
+    press.mailbox.refusal, press.mailbox.refused = "450 later", "ada."
+    press.see(DOWN)
+    press.after(20)
+    press.clock.set_by(seconds)
+    press.node.clock_steps.step()
+    press.after(20)
+    press.mailbox.refusal = None
+    press.after(120)
+    assert press.subjects == ["[Lindenhof] Confirm your subscription", "[Lindenhof] Shop is down"]
 
 
 def test_one_letter_that_breaks_the_connection_holds_up_no_other(press):

@@ -20,6 +20,7 @@ from opsapp.healing.engine import clocks
 from opsapp.healing.logic.lift import Draw
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.edges import EdgeTrial
+from opsapp.healing.resources.injections import Injection
 from opsapp.healing.resources.trials import Coins, DrawnOutage, TossedCoin
 from opsapp.healing.stages.trials import Trial
 from opsapp.monitoring.engine import pushes
@@ -33,6 +34,10 @@ from opsapp.oncall.records import EscalationRecord
 from opsapp.oncall.resources import oncall_of
 from opsapp.runtime import deletions
 from opsapp.runtime.clocks.pieces import ClockPieces
+from opsapp.statuspages.engine import clockmoves
+from opsapp.statuspages.engine.settings import LEASE
+from opsapp.statuspages.logic.addresses import MAIL, WEBHOOK
+from opsapp.statuspages.resources import Announcement, store_of
 from opsapp.tree.reading import ChildrenOf, sound
 from tests.support.app import Service
 from tests.support.clock import FakeClock
@@ -174,11 +179,42 @@ def _run_times(root: Root) -> dict[Any, tuple[float, ...]]:
     return {(name, why): (at,) for at, name, why in board_of(root).moments}
 
 
+def _letters(root: Root, count: int, now: float) -> None:
+    store = store_of(root)
+    for number in range(count):
+        kind, row = (MAIL, WEBHOOK)[number % 2], f"{number:04d}/subscriber"
+        store.announcements[f"{number:04d}"] = Announcement((), now)
+        store.queues[kind].agenda(row).add(now + DUE_IN, row)
+        store.queues[kind].attempts[row] = (1, now)
+
+
+def _letter_times(root: Root) -> dict[Any, tuple[float, ...]]:
+    store = store_of(root)
+    due = {row: (queue, at) for queue in store.queues.values() for at, row in queue.rows}
+    news = {name: news.at for name, news in ChildrenOf(store.announcements, "news").items()}
+    return {row: (at, queue.attempts[row][1], news[row[:4]]) for row, (queue, at) in due.items() if row[:4] in news}
+
+
+def _faults(root: Root, count: int, now: float) -> None:
+    for number in range(count):
+        fault = Injection("nginx", "a", f"box-{number}", (), "", "c", "true", now + DUE_IN)
+        healing_of(root).injections.add(fault)
+
+
+def _fault_times(root: Root) -> dict[Any, tuple[float, ...]]:
+    book = healing_of(root).injections
+    due = {name: at for at, name in book.open}
+    assert due == {name: book.get(name).due for name in book.rows}
+    return {book.get(name).hostname: (at,) for name, at in due.items()}
+
+
 ROOMS = {
     "trials": Room(clocks.LEASE, _trials, _trial_times, clocks),
     "coins": Room(clocks.LEASE, _coins, _coin_times, clocks),
     "edges": Room(clocks.LEASE, _edges, _edge_times, clocks),
     "ends": Room(clocks.LEASE, _ends, _end_times, clocks),
+    "faults": Room(clocks.LEASE, _faults, _fault_times, clocks),
+    "letters": Room(LEASE, _letters, _letter_times, clockmoves),
     "escalations": Room(escalations.LEASE, _escalations, _escalation_times, escalations),
     "commands": Room(sweep.LEASE, _commands, _command_times, sweep),
     "pushes": Room(pushes.LEASE, _pushes, _push_times, pushes),
@@ -199,7 +235,7 @@ def ready(service: Any, name: str) -> None:
         node.leases.step()
 
 
-NAMES = {"trials": "healing", "coins": "healing", "edges": "healing", "ends": "healing"}
+NAMES = {"trials": "healing", "coins": "healing", "edges": "healing", "ends": "healing", "faults": "healing"}
 
 
 def main(directory: str, name: str, count: str, pieces: str, by: str) -> None:

@@ -61,6 +61,10 @@ PIECES = ClockPieces(
             lambda root, by: clockmoves.unhealed(healing_of(root).book, _since(root, by)),
             lambda root, key, by: clockmoves.shift_unhealed(healing_of(root).book, key, by),
         ),
+        "faults": WaitingKind(
+            lambda root, _: [name for _, name in healing_of(root).injections.open],
+            lambda root, name, by: healing_of(root).injections.shift(name, by),
+        ),
         "ends": WaitingKind(
             lambda root, by: clockmoves.ends(healing_of(root).book, _since(root, by)),
             lambda root, key, by: clockmoves.shift_end(healing_of(root).book, key, by),

@@ -56,6 +56,14 @@ class Injections(Persistent):
         self._line(before).discard(_when(before), name)
         self._line(after).add(_when(after), name)
 
+    def shift(self, name: str, by: float) -> int:
+        """The clock was set: what is open has as long to go as before. How many were moved."""
+        injection = self.get(name)
+        if injection is None or injection.ended is not None:
+            return 0
+        self.set(name, due=injection.due + by)
+        return 1
+
     def forget(self, before: float) -> None:
         """A page at a time."""
         for _, name in Agenda(self.over).take(before):

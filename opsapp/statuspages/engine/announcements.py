@@ -180,8 +180,9 @@ def anything(root: Root, now: float) -> bool:
 def _is_ripe(root: Root, store: StatusPageStore, now: float) -> bool:
     if not store.inbox:
         return False
-    oldest = min(NewsItem(*row).at for row in store.inbox)
-    return oldest + node_of(root).config[StatusPageSettings].gather_s <= now
+    oldest, gather_s = min(NewsItem(*row).at for row in store.inbox), node_of(root).config[StatusPageSettings].gather_s
+    # One from far ahead was put in before the clock was set back: nobody waits until it comes there again.
+    return not now - gather_s < oldest <= now + gather_s
 
 
 def gather(root: Root, now: float) -> bool:

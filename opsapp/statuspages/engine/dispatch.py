@@ -21,6 +21,7 @@ from opsapp.statuspages.resources import CONFIRM, Queue, StatusPageStore, Subscr
 from opsapp.tree.root import Root
 
 from .audiences import SubscribedPage, subscribed_pages
+from .clockmoves import ATTEMPTS, PIECES
 from .letter import LetterCarrier, PageLetter, PageSender, Posted
 from .settings import LEASE
 from .subscriptions import LEAVE
@@ -65,15 +66,8 @@ def _say(kind: str, outcomes: list[Posted]) -> None:
 def anything(kind: str, root: Root, now: float, under_way: Collection[str] = ()) -> bool:
     """A look that costs nothing."""
     queue = store_of(root).queues[kind]
-    left = any(row not in under_way for row in queue.owners)
+    left = PIECES.is_left(root) or any(row not in under_way for row in queue.owners)
     return left or any(queue.agenda(row).due(now, 1) for row in (CONFIRM, ""))
-
-
-def move(root: Root, by: float) -> None:
-    """What is tried again has as long to wait as before."""
-    leases.check(root, LEASE)
-    for queue in store_of(root).queues.values():
-        queue.move(by)
 
 
 def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[str]) -> LetterBatch | None:
@@ -81,6 +75,10 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
     leases.check(root, LEASE)
     node, store = node_of(root), store_of(root)
     queue, options = store.queues[kind], node_of(root).config[StatusPageSettings]
+    batch = LetterBatch(_sender(root, node, options, kind), [], [])
+    if PIECES.is_left(root):  # a node was killed while it moved them with the clock
+        PIECES.go_on(root)
+        return batch
     for row in [row for row in queue.owners if row not in under_way]:
         queue.claims.release(row)  # of a process, or a step, that did not come to its end
         queue.agenda(row).add(now, row)
@@ -89,7 +87,6 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
         return None
     rows = [row for _, row in queue.agenda(CONFIRM).take(now, room)]
     rows += [row for _, row in queue.agenda("").take(now, room - len(rows))]
-    batch = LetterBatch(_sender(root, node, options, kind), [], [])
     writer = LetterWriter(root, store, pages, node, now)
     for row in rows:
         if writer.waits(row, kind):
@@ -193,6 +190,7 @@ def _end(root: Root, store: StatusPageStore, queue: Queue, posted: Posted, now: 
             _arrived(store, subscriber_id, subscriber, told, now)
         return
     attempts, since = queue.attempts.get(posted.row, (0, now))
+    since += PIECES.take(root, ATTEMPTS, (subscriber.kind, posted.row))
     again = (
         None if posted.final else retry_at(attempts + 1, since, now, node_of(root).config[NotificationSettings].retry)
     )

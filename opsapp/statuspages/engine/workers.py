@@ -9,7 +9,7 @@ from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.addresses import MAIL, WEBHOOK
 from opsapp.tree.root import Root
 
-from . import announcements, dispatch, subscriptions
+from . import announcements, clockmoves, dispatch, subscriptions
 from .letter import LetterCarrier
 from .mail import MailCarrier
 from .settings import LEASE, NEWS
@@ -24,7 +24,7 @@ def start(node: Node) -> None:
     add("status-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
     add = partial(add, every=EVERY_S, lease=LEASE)
     add("status-news", partial(announcements.step, node), wake=(NEWS,), look=QueueLook(node, announcements.anything))
-    node.clock_steps.carry(LEASE, "letters", dispatch.move)
+    node.clock_steps.carry(LEASE, "letters", clockmoves.move, clockmoves.move_on)
     for kind, carrier in carriers(node).items():
         name, look = f"status-{kind}", QueueLook(node, partial(dispatch.anything, kind))
         add(name, partial(dispatch.step, node, kind, carrier), wake=(name,), look=look)
