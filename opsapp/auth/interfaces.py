@@ -15,8 +15,15 @@ class ISecretText(Interface):
     transaction."""
 
 
-class IUserDeleted(Interface):
+class IUserGone(Interface):
     """Named utility: gives back what a user looked after, of one kind."""
+
+    def __call__(root: Root, username: str, now: float) -> None:
+        """In the transaction that disables or deletes the user."""
+
+
+class IUserDeleted(Interface):
+    """Named utility: forgets what is stored of a user elsewhere."""
 
     def __call__(root: Root, username: str, now: float) -> None:
         """In the transaction that deletes the user."""

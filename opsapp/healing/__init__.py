@@ -16,7 +16,7 @@ Must not: reach a host other than through `engine.inventory.FleetAccess`, decide
 
 def includeme(config):
     from opsapp.approvals.reach import ISubjectTags
-    from opsapp.auth.interfaces import IUserDeleted
+    from opsapp.auth.interfaces import IUserGone
     from opsapp.runtime.deletions import Deletable
 
     from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
@@ -33,7 +33,7 @@ def includeme(config):
     config.add_reach(CaseView, reach.tags_of_case)
     config.add_reach(Rule, reach.tags_of_rule)
     config.add_event_reach("heal", reach.tags_of_heal_event, memberviews.event)
-    config.registry.registerUtility(give_back, IUserDeleted, "problems")
+    config.registry.registerUtility(give_back, IUserGone, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
     config.add_evolve_step(
         "healing-ledger-filters", "opsapp.healing.resources.ledgerfilters.index_filters", reversible=True

@@ -5,7 +5,7 @@ Greenlets: `monitors` follows the store, `checks` starts what is due, and one pe
 
 
 def includeme(config):
-    from opsapp.auth.interfaces import IUserDeleted
+    from opsapp.auth.interfaces import IUserGone
     from opsapp.maintenance.interfaces import IScopeKind
     from opsapp.notify.interfaces import IAnswer
     from opsapp.runtime.deletions import Deletable
@@ -21,7 +21,7 @@ def includeme(config):
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
     config.registry.registerUtility(bylink.TakenOver(), IAnswer, "acknowledge")
-    config.registry.registerUtility(changes.give_back, IUserDeleted, "incidents")
+    config.registry.registerUtility(changes.give_back, IUserGone, "incidents")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
     config.registry[lateststatus.KEY] = lateststatus.LatestStatus(config.registry["opsapp.node"])
     config.add_reach(Monitor, reach.tags_of_monitor)

@@ -135,12 +135,16 @@ def test_a_call_that_has_not_left_when_somebody_takes_the_incident_does_not_leav
     assert [row["status"] for row in watch.log()] == ["dropped"]
 
 
-def test_an_incident_whose_owner_is_deleted_calls_anew_with_other_ids(watch):
+@pytest.mark.parametrize("how", ["deleted", "disabled"])
+def test_an_incident_whose_owner_is_gone_calls_anew_with_other_ids(watch, how):
     watch.policy({"users": ["ada"], "wait_s": 300})
     watch.fail()
     watch.after(1)
     watch.service.otto.post_json(f"/api/monitoring/incidents/{watch.incident()}/acknowledge", {})
-    watch.service.ada.delete("/api/users/otto")
+    if how == "deleted":
+        watch.service.ada.delete("/api/users/otto")
+    else:
+        watch.service.ada.put_json("/api/users/otto", {"disabled": True})
     watch.after(1)
     assert watch.called == ["ada", "ada"]
     assert len({message["ids"]["call"] for message in watch.receiver.messages}) == 2

@@ -46,7 +46,7 @@ def remove(root: Root, username: str, actor: Actor) -> None:
 
 
 def drop(root: Root, user: resources.User) -> None:
-    """The user goes, and gives back what they looked after."""
+    """The user goes, with what is stored of them elsewhere."""
     resources.delete(root, user)
-    for _, give_back in node_of(root).registry.getUtilitiesFor(IUserDeleted):
-        give_back(root, user.__name__, now_of(root))
+    for _, forget in node_of(root).registry.getUtilitiesFor(IUserDeleted):
+        forget(root, user.__name__, now_of(root))

@@ -7,9 +7,11 @@ from typing import Any, Literal, NamedTuple
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.auth.interfaces import IUserGone
 from opsapp.auth.records import Source, UserShown
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
+from opsapp.runtime.node import node_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
@@ -141,6 +143,8 @@ def change(
     end_sessions(root, user, keep=keep_session)
     if "disabled" in changed:
         user.lost_role = user.withdrawn = False
+    if changed.get("disabled"):
+        _give_back(root, user)
     if changed.get("disabled") or end_keys:
         drop_keys_of(root, user.__name__)
     elif "role" in changed:
@@ -154,6 +158,13 @@ def delete(root: Root, user: User) -> None:
     drop_keys_of(root, user.__name__)
     user.disabled, user.generation = True, new_id()  # written, so that a login at this moment meets a conflict
     del users_of(root)[user.__name__]
+    _give_back(root, user)
+
+
+def _give_back(root: Root, user: User) -> None:
+    node = node_of(root)
+    for _, give_back in node.registry.getUtilitiesFor(IUserGone):
+        give_back(root, user.__name__, node.clock.now())
 
 
 def _keep_an_admin(root: Root, leaving: User) -> None:

@@ -134,7 +134,7 @@ def change(root: Root, problem: RecurringProblem, values: JsonObject, by: str, n
 
 
 def give_back(root: Root, username: str, now: float) -> None:
-    """Those of a deleted user stand on the overview again."""
+    """Those of a user who was disabled or deleted stand on the overview again."""
     problems = healing_of(root).problems
     for problem in [problems[problem_id] for problem_id in problems.open_on.values()]:
         if problem.facts.owner == username:

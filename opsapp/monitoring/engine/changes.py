@@ -126,7 +126,7 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
 
 
 def give_back(root: Root, username: str, now: float) -> None:
-    """Take the open incidents from a deleted user; what was said of them stays."""
+    """Take the open incidents from a user who was disabled or deleted; what was said of them stays."""
     incidents = incidents_of(root)
     for incident in list(incidents.some(incidents.open)):
         if incident.acknowledged_by == username:

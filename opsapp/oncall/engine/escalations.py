@@ -92,7 +92,7 @@ def purge(node: Node) -> bool:
 
 
 def heard(root: Root, incident: Incident, change: str, now: float, _note: IncidentNote | None) -> None:
-    """An `IIncidentTold`. With its owner deleted it calls anew."""
+    """An `IIncidentTold`. With its owner disabled or deleted it calls anew."""
     if change in ("opened", "given_back") and incident.resolved is None:
         _begin(root, incident, now)
     elif change in ("acknowledged", "assigned"):
