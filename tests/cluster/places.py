@@ -6,37 +6,45 @@ import tempfile
 from pathlib import Path
 
 from tests.fleet.lab.machine import run
-from tests.fleet.lab.network import Bridge
+from tests.fleet.lab.network import Bridge, claimed
 
-PREFIX = "10.87.17"
-OUTSIDE = f"{PREFIX}.1"  # this process: clients, the web site that is checked, agents
+SITES = 16
 
 
 class Site:
-    """The bridge and what hangs on it. Root only."""
+    """The bridge and what hangs on it. Root only. Each takes a number of the machine, so several can stand beside each
+    other, and removes first what a killed one with that number left in the network."""
 
     def __init__(self):
         if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("nft"):
             raise SystemExit("make cluster needs root, and ip and nft")
-        self.bridge = Bridge(f"opsc{os.getpid() % 10_000}", PREFIX)
-        self._plugged = []
+        for number in range(SITES):
+            self.bridge = Bridge(f"opsc{number}", f"10.87.{number}")
+            self._claim = claimed(self.bridge.name)
+            if self._claim is not None:
+                return
+        raise SystemExit("every place for a cluster is taken")
+
+    @property
+    def outside(self):
+        """The address of this process: of clients, the web site that is checked, agents."""
+        return self.bridge.address
 
     def __enter__(self):
+        self.bridge.sweep()
         self.bridge.up()
         return self
 
     def place(self, number):
         """A machine of its own: its address, and the words that run a command there."""
         name = f"{self.bridge.name}n{number}"
-        address = f"{PREFIX}.{number}"
-        self.bridge.plug(name, f"{self.bridge.name}c{number}", address, number)
-        self._plugged.append((name, f"{self.bridge.name}c{number}"))
+        address = f"{self.bridge.prefix}.{number}"
+        self.bridge.plug(name, name, address, number)
         return Place(name, address)
 
     def __exit__(self, *_):
-        for name, cable in self._plugged:
-            self.bridge.unplug(name, cable)
-        self.bridge.down()
+        self.bridge.sweep()
+        self._claim.close()
 
 
 class Place:

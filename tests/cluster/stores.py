@@ -3,7 +3,7 @@
 from tests.support.postgres import USER, Postgres
 from tests.support.process import Zeo
 
-from .places import PREFIX, Disk
+from .places import Disk
 
 PORT = {"zeo": 6079, "postgresql": 5432}
 DISK_MB = {"zeo": 160, "postgresql": 480}
@@ -38,7 +38,7 @@ class PostgresStore(Postgres):
     def init(self):
         super().init()
         with open(self.files / "pg_hba.conf", "a") as file:
-            file.write(f"host all all {PREFIX}.0/24 trust\nhost replication all {PREFIX}.0/24 trust\n")
+            file.write("host all all samenet trust\nhost replication all samenet trust\n")
 
     def uris(self):
         """Of all the servers that may be the one to write to."""

@@ -17,8 +17,6 @@ from tests.support.stepped import SteppedServe
 from tests.support.waiting import until
 from tests.support.writers import GONE, Writer, stored
 
-from .places import OUTSIDE
-
 NODES, AGENTS, MONITORS = 2, 2, 10
 INTERVAL_S = 5  # of each monitor: the shortest that there is
 PACE_S = 0.05
@@ -42,11 +40,11 @@ class Balancer(threading.Thread):
 
     CONNECT_S = 1.0
 
-    def __init__(self, addresses):
+    def __init__(self, host, addresses):
         super().__init__(daemon=True)
         self.addresses = addresses
-        self._door = socket.create_server((OUTSIDE, 0))
-        self.url = f"http://{OUTSIDE}:{self._door.getsockname()[1]}"
+        self._door = socket.create_server((host, 0))
+        self.url = f"http://{host}:{self._door.getsockname()[1]}"
         self._turns = itertools.cycle(range(len(addresses)))
         self.start()
 
@@ -140,7 +138,7 @@ class Cluster:
     """Everything that runs. `during(fault)` lets a fault happen to it under load."""
 
     def __init__(self, directory, site, store):
-        self.directory, self.store = Path(directory), store
+        self.directory, self.outside, self.store = Path(directory), site.outside, store
         self.places = [site.place(number) for number in range(11, 11 + NODES)]
         self.nodes, self.agents, self._ends = [], [], contextlib.ExitStack()
         self.began = self.directory / "began"
@@ -164,8 +162,8 @@ class Cluster:
             node.start(60)
         self.token = self.nodes[0].admin.token
         self.book = LeaseBook(uris["store"])
-        self.balancer = Balancer([(node.host, node.port) for node in self.nodes])
-        self.site = TimedSite(OUTSIDE)
+        self.balancer = Balancer(self.outside, [(node.host, node.port) for node in self.nodes])
+        self.site = TimedSite(self.outside)
         for part in (self.book.close, self.balancer.end, self.site.__exit__):
             self._ends.callback(part)
         self.site.__enter__()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.lab import machine
+from tests.fleet.lab import Lab, machine
 from tests.fleet.lab.lab import SLOTS
 from tests.support.waiting import patience, until
 
@@ -108,6 +108,15 @@ lab = Lab(slots=[SLOT])
 print(lab.bridge.name)
 lab.close()
 """
+
+
+def test_a_bridge_of_another_cache_is_left_alone(lab, monkeypatch, tmp_path):
+    """Two checkouts may keep their files in different places; the network of the machine is the same."""
+    monkeypatch.setattr("tests.fleet.lab.lab.CACHE", tmp_path)
+    monkeypatch.setattr("tests.fleet.lab.rootfs.layers", lambda: lab.layers)
+    with pytest.raises(machine.Unavailable, match="every slot"):
+        Lab(slots=[lab.slot])
+    assert (Path("/sys/class/net") / lab.bridge.name).exists()
 
 
 def test_the_end_of_a_process_that_has_ended_is_not_waited_for():

@@ -1,4 +1,5 @@
-"""A lab takes one of the machine's slots: a number that gives its bridge, its addresses and its directory.
+"""A lab takes one of the machine's slots: a number that gives its bridge, its addresses and its directory. It is locked
+twice: in the cache, for that directory, and in the network, where labs of other caches have bridges as well.
 Whoever takes a slot first removes what a killed predecessor left there."""
 
 import atexit
@@ -6,14 +7,13 @@ import fcntl
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from tests.support.process import Serve
 
 from . import machine, rootfs
 from .host import Host
 from .machine import CACHE, Unavailable, run
-from .network import Bridge
+from .network import Bridge, claimed
 
 SLOTS = 16
 MAX_HOSTS = 240
@@ -27,13 +27,17 @@ def together(do, hosts):
     return [one.result() for one in done]
 
 
+def _bridge_name(slot):
+    return f"oplab{slot}"
+
+
 class Lab:
     def __init__(self, slots=range(SLOTS)):
         machine.demand()
         self.layers = rootfs.layers()
-        self.slot, self._lock = self._take_slot(slots)
+        self.slot, self._locks = self._take_slot(slots)
         self.dir = CACHE / f"slot-{self.slot}"
-        self.bridge = Bridge(f"oplab{self.slot}", f"10.97.{self.slot}")
+        self.bridge = Bridge(_bridge_name(self.slot), f"10.97.{self.slot}")
         self.hosts, self._made = [], 0
         self._lxcfs = self.figures = None
         self._sweep()
@@ -76,7 +80,7 @@ class Lab:
     def close(self):
         """Leaves nothing behind: no process, mount, namespace, interface or file. A second call does nothing."""
         atexit.unregister(self.close)
-        if self._lock.closed:
+        if not self._locks:
             return
         try:
             for host in [*self.hosts]:  # one after the other: at the end of a program no thread begins
@@ -86,7 +90,8 @@ class Lab:
             try:
                 self._sweep()
             finally:
-                self._lock.close()
+                while self._locks:
+                    self._locks.pop().close()
 
     # --- how
 
@@ -113,16 +118,15 @@ class Lab:
             except BlockingIOError:
                 lock.close()
                 continue
-            return slot, lock
+            if (claim := claimed(_bridge_name(slot))) is None:
+                lock.close()
+                continue
+            return slot, [lock, claim]
         raise Unavailable("every slot for a lab is taken")
 
     def _sweep(self):
         machine.remove_cgroup(self.bridge.name)
-        for namespace in Path("/run/netns").glob(f"{self.bridge.name}h*"):
-            self.bridge.unplug(namespace.name, namespace.name)
-        for cable in Path("/sys/class/net").glob(f"{self.bridge.name}h*"):
-            run("ip", "link", "del", cable.name, check=False)
-        self.bridge.down()
+        self.bridge.sweep()
         machine.unmount(self.dir)
         machine.remove_tree(self.dir)
 

@@ -1,6 +1,7 @@
 """The bridge all hosts of a lab hang on, and the packets that are dropped when a host is cut off from the server."""
 
 import re
+import socket
 from pathlib import Path
 
 from .machine import run
@@ -10,6 +11,18 @@ def sent_in_vain(host):
     """How often the server's side has sent again what the host has not taken: it waits twice as long each time."""
     shown = run("ss", "-tin", "dst", host.address).stdout
     return max(map(int, re.findall(r"backoff:(\d+)", shown)), default=0)
+
+
+def claimed(name):
+    """A name taken among all who share this network, from any checkout and cache; None when somebody has it.
+    It is free again when what is returned is closed, or the process ends."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0opsapp-{name}")
+    except OSError:
+        claim.close()
+        return None
+    return claim
 
 
 class Bridge:
@@ -28,6 +41,14 @@ class Bridge:
             chain outbound {{ type filter hook output priority -300; ip daddr @away drop; }}
         }}"""
         run("nft", "-f", "-", stdin=rules + "\n")
+
+    def sweep(self):
+        """Removes the bridge, and the namespaces and cables of who was killed before it removed them."""
+        for namespace in Path("/run/netns").glob(f"{self.name}[a-z]*"):
+            self.unplug(namespace.name, namespace.name)
+        for cable in Path("/sys/class/net").glob(f"{self.name}[a-z]*"):
+            run("ip", "link", "del", cable.name, check=False)
+        self.down()
 
     def down(self):
         run("nft", "delete", "table", "bridge", self.name, check=False)
