@@ -55,7 +55,7 @@ def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -
     month = shape.month_of(now, zone)
     start, _ = shape.month_edges(month, zone)
     recent = [incident for day in document.history for incident in day.incidents if incident.started >= start]
-    windows = shape.windows(document)
+    windows, under_way = shape.windows(document), shape.under_way(document.active_incidents)
     return _rendered(
         "status.jinja2",
         about,
@@ -64,8 +64,8 @@ def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -
         title=shape.headline(document),
         document=document,
         verdict=shape.verdict(document),
-        open=document.active_incidents[: shape.MOST_OPEN],
-        more_open=max(0, len(document.active_incidents) - shape.MOST_OPEN),
+        open=under_way[: shape.MOST_OPEN],
+        more_open=sum(len(line.members) for line in under_way[shape.MOST_OPEN :]),
         windows=windows,
         more_windows=len(document.maintenance) - len(windows),
         groups=shape.groups(about, document),

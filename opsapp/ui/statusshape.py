@@ -212,8 +212,9 @@ def component(monitor: StatusComponent, most_odd: int = 90) -> ComponentLine:
 
 
 def uptime(monitor: StatusComponent) -> str:
+    """Nothing where less than half of the time was measured."""
     known = monitor.uptime_90d
-    return "uptime unknown" if known is None else f"{shown_uptime(known)} %"
+    return "" if known is None else f"{shown_uptime(known)} %"
 
 
 def day_state(day: StatusDay) -> str:
@@ -251,14 +252,28 @@ def odd_days(monitor: StatusComponent, most: int = 90) -> str:
 
 
 def day_rows(monitor: StatusComponent) -> list[DayRow]:
-    """Newest first."""
+    """Newest first; days after each other without data are one row."""
     rows = []
-    for day in reversed(monitor.days):
-        state, known = day_state(day), day.uptime
-        words = {"up": "Up", "degraded": "Short downtime", "down": "Downtime", "unknown": "Nothing is known"}[state]
-        uptime = "–" if known is None else f"{shown_uptime(known)} %"
-        rows.append(DayRow(day.date, look(state), words, uptime, day.incidents))
+    for lacking, run in groupby(reversed(monitor.days), key=lambda day: day.uptime is None and not day.incidents):
+        days = list(run)
+        if lacking and len(days) > 1:
+            rows.append(DayRow(f"{days[-1].date} to {days[0].date}", look("unknown"), "No data", "–", 0))
+        else:
+            rows += map(_day_row, days)
     return rows
+
+
+def _day_row(day: StatusDay) -> DayRow:
+    state, uptime = day_state(day), day.uptime
+    words = {"up": "Up", "degraded": "Short downtime", "down": "Downtime", "unknown": "No data"}[state]
+    shown = "–" if uptime is None else f"{shown_uptime(uptime)} %"
+    return DayRow(day.date, look(state), words, shown, day.incidents)
+
+
+def under_way(incidents: Iterable[PublicIncident]) -> list[PastLine]:
+    """What is open, causes before what they took with them; many without a word of anybody are one line."""
+    causes_first = sorted(incidents, key=lambda incident: bool(incident.part_of))
+    return [PastLine(tuple(same)) for same in gathered(causes_first, _unsaid, lambda incident: incident.started)]
 
 
 def windows(document: StatusDocument) -> list[tuple[PublicWindow, str]]:
@@ -286,7 +301,11 @@ def past(
 
 def _alike(incident: PublicIncident) -> tuple[object, ...] | None:
     """What was said of one is read at it alone; so is what is not over."""
-    return None if incident.resolved is None or incident.updates or incident.by_hand else (incident.part_of,)
+    return None if incident.resolved is None else _unsaid(incident)
+
+
+def _unsaid(incident: PublicIncident) -> tuple[object, ...] | None:
+    return None if incident.updates or incident.by_hand else (incident.part_of,)
 
 
 def _day_in(days: dict[date, PastDay], at: int, where: ZoneInfo) -> PastDay:

@@ -176,7 +176,7 @@ def test_a_monitor_falls_and_rises_before_the_eyes_of_each_role(page, others, ho
     with website(port=port):
         for browser in watchers.values():
             says(browser, "#now", "Up", 30)
-            says(browser, "#past", "Over", 30)
+            says(browser, "#past", "Resolved", 30)
     for browser in watchers.values():
         assert is_the_same(browser)
         sound(browser)

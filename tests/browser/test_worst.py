@@ -75,3 +75,25 @@ def test_equal_requests_are_decided_together_and_each_says_what_became_of_it(pag
     press(page, ".asks .ask button[value='approvals.reject']")
     assert text(page, "main [role=status], main .notice").startswith(f"All {ASKED} done.")
     assert len(page.find_elements("css selector", "#outcomes tbody tr")) == ASKED
+
+
+# What stands in the header when everything happens at once, of 9,999 monitors each.
+ALL_STATES = """
+const counts = document.getElementById("counts");
+counts.removeAttribute("data-live");
+counts.innerHTML = ["down", "down in maintenance", "degraded", "unknown", "healing"].map((words) =>
+  `<a href="/#wrong"><span class="st bad"><svg class="g bad" aria-hidden="true"><use href="#g-bad"></use></svg>9999<span
+    class="w"> ${words}</span></span></a>`).join("");
+const header = document.querySelector("header.top").getBoundingClientRect();
+return [...counts.children].map((link) => link.getBoundingClientRect()).every(
+  (box) => box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= header.bottom) && header.height;
+"""
+
+
+def test_all_states_at_once_are_seen_in_the_header_of_each_screen(page, many):
+    sign_in(page, many, "ada")
+    for width in (320, 390, 719, 720, 768, 1100, 1440):
+        size(page, width, 844)
+        page.get(many.url + "/approvals")
+        assert 0 < page.execute_script(ALL_STATES) <= (53 if width > 320 else 79), width
+        sound(page)

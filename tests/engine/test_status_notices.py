@@ -121,7 +121,7 @@ def test_an_incident_by_hand_is_told_to_subscribers_of_its_page(press):
     press.service.tokens.clear()
     press.service.otto.post_json(f"/api/monitoring/incidents/{incident}/resolve", {})
     after(press)
-    assert press.subjects == ["[Lindenhof] No phones", "[Lindenhof] No phones: Cause found",
+    assert press.subjects == ["[Lindenhof] No phones", "[Lindenhof] No phones: Identified",
                               "[Lindenhof] No phones is over"]  # fmt: skip
     assert f"https://status.example/status/incidents/{incident}" in press.mailbox.mails[0].get_content()
     assert not [mail for mail in press.mailbox.mails if "pbx" in str(mail)]

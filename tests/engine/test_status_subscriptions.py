@@ -32,7 +32,7 @@ def test_who_confirms_is_told_of_beginning_updates_and_end_once(press):
     assert press.subjects == [
         "[Lindenhof] Confirm your subscription",
         "[Lindenhof] Shop is down",
-        "[Lindenhof] Shop: Cause found",
+        "[Lindenhof] Shop: Identified",
         "[Lindenhof] Shop is up again",
     ]
     begin = press.mailbox.mails[1]

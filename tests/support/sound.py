@@ -87,7 +87,12 @@ texts.forEach(({box, owner, words}, at) => {
   }
 });
 const page = document.documentElement;
-if (page.scrollWidth > window.innerWidth) lacks.push("width: " + page.scrollWidth);
+if (page.scrollWidth > window.innerWidth) {
+  const reach = (element) => element.getBoundingClientRect().right;
+  const widest = [...document.body.querySelectorAll("*")].sort((first, second) => reach(second) - reach(first));
+  const named = widest.slice(0, 3).map((each) => `${each.tagName}.${each.className} ${reach(each)} ${each.innerText}`);
+  lacks.push("width: " + page.scrollWidth + ": " + named.map((each) => each.slice(0, 160)).join(" | "));
+}
 if (!page.lang || !document.title) lacks.push("lang or title");
 return lacks;
 """

@@ -211,7 +211,7 @@ def test_the_page_has_one_h1_a_title_a_language_landmarks_and_no_script_or_inlin
 
 def test_incidents_and_maintenance_are_shown_with_their_stage(outline):
     text = " ".join(outline.text)
-    for words in ("Part <3> is down", "Cause found", "Under way", "Upgrade & more", "Part <1>"):
+    for words in ("Part <3> is down", "Identified", "Under way", "Upgrade & more", "Part <1>"):
         assert words in text
 
 
@@ -229,12 +229,29 @@ def test_a_component_without_data_claims_nothing():
     assert "100 %" not in text
 
 
+def test_many_open_incidents_without_a_word_are_one_line_below_their_cause():
+    took = [incident(id=f"i{n}", monitor_name=f"Part {n}", started=NOW - n, updates=[]) for n in range(12)]
+    took = [replace(row, part_of="Shop database") for row in took]
+    text = ui.page(LOOKS, statuspage.document([], [*took, incident(monitor_name="Shop database")], [], NOW))
+    assert text.count('<article class="story open">') == 2
+    assert text.index("Shop database is down</a></h3>") < text.index("12 services are down</h3>")
+    assert "Part 0, Part 1, Part 10, Part 11, Part 2, Part 3 and 6 more" in text
+    assert text.count('href="/status/incidents/i') >= 12, "each is reached"
+
+
+def test_days_without_data_are_one_row_of_a_service():
+    known = statuspage.document([PublicMonitor("a", "A", "up", {TODAY: (86_000_000, 0)})], [], [], NOW).monitors[0]
+    first, rest = shape.day_rows(known)
+    assert (first.date, first.words) == (known.days[-1].date, "Up")
+    assert (rest.date, rest.words) == (f"{known.days[0].date} to {known.days[-2].date}", "No data")
+
+
 def test_the_feed_is_xml_with_stable_and_unique_ids():
     items = ElementTree.fromstring(ui.feed(document(), "https://status.example")).findall("./channel/item")
     guids = [item.findtext("guid") for item in items]
     assert len(set(guids)) == len(guids) == 202
     assert items[2].findtext("title") == "Part <3>: down"
-    assert "Cause found: A <script>" in items[2].findtext("description")
+    assert "Identified: A <script>" in items[2].findtext("description")
     assert items[2].findtext("link") == "https://status.example/status/incidents/i1"
 
 

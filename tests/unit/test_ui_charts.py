@@ -8,7 +8,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from opsapp.ui import charts
-from opsapp.ui.charts import ActMark, Bar, Curve, Drop, Limit, Looks, Outlook, PhaseTime, Plot, TimeAxis, TrialCount
+from opsapp.ui.charts import (
+    ActMark,
+    Bar,
+    Curve,
+    Drop,
+    Limit,
+    Looks,
+    Outlook,
+    PhaseTime,
+    Plot,
+    TimeAxis,
+    TrialCount,
+    lanes,
+)
 from opsapp.ui.charts import frame as frame_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -50,6 +63,15 @@ def test_bars_are_taller_the_worse_it_was():
         "Checkout, the last 5 checks: 1 down, 1 degraded, 1 in maintenance, 1 up, 1 unknown; newest unknown"
     )
     assert len(drawn(shown)) == 5, "one element for each look, not for each bar"
+
+
+def test_the_highest_value_of_a_lane_stands_above_its_plot_and_never_upon_the_line():
+    shown = lanes.LaneShown("CPU", charts.PERCENT, (Curve("CPU", [100.0] * 48),), 3600, 100.0)
+    lane = drawn(lanes.lane(AXIS, HALVES, shown, 1).drawing)
+    top = next(float(line.get("y1")) for line in lane.iter() if line.get("class") == "grid")
+    words = next(text for text in lane.iter("text") if text.text == "100 %")
+    assert float(words.get("y")) < top
+    assert float(words.get("y")) >= 10, "its letters are not cut"
 
 
 def test_bars_that_are_not_there_yet_are_left_free_at_the_left():

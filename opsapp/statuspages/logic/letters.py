@@ -13,8 +13,8 @@ from opsapp.lib.visible import clip
 MOST_ITEMS = 20
 STAGE_WORDS = {
     "investigating": "Investigating",
-    "identified": "Cause found",
-    "monitoring": "Watching",
+    "identified": "Identified",
+    "monitoring": "Monitoring",
     "resolved": "Resolved",
 }
 BEGINS, UPDATE, OVER, CLOSED = "begins", "update", "over", "closed"

@@ -13,7 +13,7 @@ from opsapp.ui.markup import markup
 from .frame import Scale, TableRow, TimeAxis, Unit, clock_words, scale_of, table, text, time_ticks
 from .lines import Curve, paths
 
-HEAD, ROW, GLYPH = 8, 22, 16  # px: above a plot, of a row of marks or states, of a sign
+HEAD, ROW, GLYPH = 14, 22, 16  # px: above a plot, for its highest value; of a row of marks or states, of a sign
 LETTER = 0.85  # of a word beside a mark, in percent of the width of a desktop; a phone shows none
 APART = 1.9  # in percent: a sign that is nearer to the one before stands in the list only
 FLAG = 46
@@ -75,7 +75,7 @@ def lane(axis: TimeAxis, times: Sequence[float], shown: LaneShown, place: int) -
             '<svg y="{}" width="100%" height="{}" viewBox="0 0 1000 100" preserveAspectRatio="none"', HEAD, shown.height
         ),
         markup(' overflow="visible">{}</svg>', lines),
-        text(0, HEAD + 10, shown.unit.words(scale.top) if known else "nothing was measured in this time"),
+        text(0, HEAD - 4, shown.unit.words(scale.top) if known else "nothing was measured in this time"),
         words,
         *(
             markup('<circle class="dot" r="3" data-c="{}" visibility="hidden"/>', place + number)

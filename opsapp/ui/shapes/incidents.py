@@ -10,6 +10,7 @@ from opsapp.healing.answers import CaseWave, LedgerEntryShown
 from opsapp.healing.overview_answers import Overview
 from opsapp.monitoring.alike import alike
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
+from opsapp.statuspages.engine import STAGE_WORDS
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import BEFORE, Answers, Reader, merged
@@ -28,7 +29,6 @@ TEMPLATES = {
     "monitoring": "{name} works again. We keep watching it.",
     "resolved": "{name} works as usual again. We are sorry for the trouble.",
 }
-STAGE_NAMES = {"investigating": "Looking", "identified": "Cause found", "monitoring": "Watching", "resolved": "Over"}
 LOOKS = {  # of an outcome on the timeline: (colour, sign)
     "verified": ("ok", "check"),
     "failed": ("bad", "x"),
@@ -167,7 +167,7 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
     tried = [_tried(remedy) for remedy in known.suggested_automations]
     return merged(top, timeline, moment.shape)(answers, reader) | {
         "decide": next((candidate for candidate in _questions(answers, reader) if candidate.mine), None),
-        "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
+        "stages": [(stage, STAGE_WORDS[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
         "stage": template if template in TEMPLATES else _stage_now(incident),
         "draft": TEMPLATES.get(template, "").format(name=incident.monitor_name),
         "people": _people(incident),

@@ -32,7 +32,7 @@ function said(component, day) {
     const [first, last = first] = days.split("-").map(Number);
     if (!days || day < first || day > last) continue;
     if (uptime === "?") return "see the page of this service";
-    if (!uptime) return "nothing is known";
+    if (!uptime) return "no data";
     return `up ${uptime} %` + (incidents > 0 ? `, ${incidents} incident${incidents === "1" ? "" : "s"}` : "");
   }
   return "up 100 %";
