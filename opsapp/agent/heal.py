@@ -36,15 +36,16 @@ CHANGES = ("execute", "rollback")  # phases after which the host is not as it wa
 STEPS = checked_steps(tuple(ACTIONS.values()))
 
 
-class LocalStep:
-    """What the steps of an undoing need of a task: no command asked for it."""
+class LocalTask:
+    """What a heal needs of a task when no command asked for it."""
 
-    def __init__(self, snapshot: Snapshot, cancel: Cancel):
-        self.params = HealCommand("", 0, "rollback", snapshot.action_type, snapshot.params)
-        self.cancel = cancel
+    type = "heal"
 
-    def on_start(self, group: ProcessGroup) -> None:
-        """Nothing to note: an undoing that is cut off is done again."""
+    def __init__(self, params: HealCommand, on_start: Callable[[ProcessGroup], None]):
+        self.id = params.heal_id
+        self.params = params
+        self.cancel = Cancel()
+        self.on_start = on_start
 
     def on_output(self, data: bytes) -> None:
         """Nobody watches."""
@@ -170,14 +171,16 @@ class Healer:
 
     def _undo(self, snapshot: Snapshot) -> bool:
         """Restore the state, without waiting for other heals; whether it is back."""
-        action, cancel = ACTIONS[snapshot.action_type], Cancel()
+        action = ACTIONS[snapshot.action_type]
+        command = HealCommand("", 0, "rollback", snapshot.action_type, snapshot.params)
+        task = LocalTask(command, on_start=lambda _: None)  # nothing to note: one that is cut off is done again
         try:
-            ran, _, now = self._restore(LocalStep(snapshot, cancel), action, snapshot)
+            ran, _, now = self._restore(task, action, snapshot)
         except (OSError, ValueError, KeyError) as error:
             log.error("%s: the state cannot be looked at: %s", action.name, error)
             return False
         finally:
-            cancel.close()
+            task.cancel.close()
         if now is None:
             log.error("%s was not undone: %s", action.name, ran.reason or ran.status)
         self._acted()

@@ -31,28 +31,13 @@ from .armed import ALONE, Armed
 from .config import AgentConfig
 from .disk import write_whole
 from .executor import DISK_RETRY_S
-from .heal import Healer
+from .heal import Healer, LocalTask
 from .outcomes import Outcomes
-from .processes import Cancel, ProcessGroup, Ran
+from .processes import Ran
 from .proof import HealProof, Others, ProofPace, bound, prove
 
 log = logging.getLogger("offline")
 MOST_REASON = 1900  # characters of a reason: a report has no room for more
-
-
-class LocalTask:
-    """What a heal needs of a task when no command asked for it."""
-
-    type = "heal"
-
-    def __init__(self, params: HealCommand, on_start: Callable[[ProcessGroup], None]):
-        self.id = params.heal_id
-        self.params = params
-        self.cancel = Cancel()
-        self.on_start = on_start
-
-    def on_output(self, data: bytes) -> None:
-        """Nobody watches."""
 
 
 def readings(report: Measurement, ran: Set[str]) -> Dict[str, Any]:

@@ -36,7 +36,9 @@ def token_of(asked: argparse.Namespace) -> str:
     return given.strip()
 
 
-def ask(url: str, token: str | None, method: str, path: str, body: JsonObject | None = None) -> Any:
+def ask(
+    url: str, token: str | None, method: str, path: str, body: JsonObject | None = None, *, patience: float = PATIENCE_S
+) -> Any:
     """No token: it asks as nobody. Invalid where wrong fields are named, else a sentence for people."""
     try:
         request = urllib.request.Request(
@@ -45,7 +47,7 @@ def ask(url: str, token: str | None, method: str, path: str, body: JsonObject | 
             headers={"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})},
             method=method,
         )
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(request, timeout=patience) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as refusal:
         raise _refused(refusal) from None

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 from opsapp import app
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import prepare_board
 from opsapp.monitoring.engine import register_of, status_document
 from opsapp.monitoring.records import StatusDocument
@@ -24,6 +21,9 @@ from opsapp.wire.records import made
 from opsapp.wire.records import plain as as_json
 
 from .places import Mistaken, add_options, existing, opened, plain, settings_of
+from .remote import ask
+
+ABOUT, DOCUMENT = "/api/status/page", "/api/monitoring/status-page"
 
 
 def add_commands(commands: Any) -> None:
@@ -45,17 +45,8 @@ def export_status(asked: argparse.Namespace) -> None:
 
 
 def fetch(url: str) -> tuple[PublicPage, StatusDocument]:
-    return made(PublicPage, _answer(url, "/api/status/page")), made(
-        StatusDocument, _answer(url, "/api/monitoring/status-page")
-    )
-
-
-def _answer(url: str, path: str) -> JsonObject:
-    try:
-        with urllib.request.urlopen(url.rstrip("/") + path, timeout=30) as answer:
-            return json.load(answer)
-    except (urllib.error.URLError, OSError, ValueError) as problem:
-        raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
+    about, document = (ask(url, None, "GET", path, patience=30) for path in (ABOUT, DOCUMENT))
+    return made(PublicPage, about), made(StatusDocument, document)
 
 
 def read(asked: argparse.Namespace) -> tuple[PublicPage, StatusDocument]:

@@ -7,17 +7,7 @@ from typing import Annotated
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import Between
 
-
-@dataclass(frozen=True)
-class FanPoint:
-    """95 of 100 outcomes lie between `low` and `high`, half of them between the inner two."""
-
-    at: float
-    expected: float
-    low: float
-    half_low: float
-    half_high: float
-    high: float
+from .logic.forecast import FanPoint
 
 
 @dataclass(frozen=True)

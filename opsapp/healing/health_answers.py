@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.durations import DurationKind
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.threads.supervisor import WorkerState
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import Between, SaidAs
@@ -51,16 +52,6 @@ class HoldRecord:
     reason: str
     since: Count
     until: Count | None
-
-
-@dataclass(frozen=True)
-class WorkerState:
-    """`late_s`: None before its first work, and where another node has its lease."""
-
-    name: str
-    late_s: float | None
-    errors: Count
-    last_error: str | None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from opsapp.wire.kinds import Choice
 from opsapp.wire.records import Between
 
 from .logic.lift import VERDICTS
+from .logic.survival import StillBroken
 from .records import Count
 
 Sum = Annotated[float, Between(0)]
@@ -52,12 +53,6 @@ class LiftAnswer:
     high: float
     saved_minutes: float | None
     verdict: Annotated[str, Choice(*VERDICTS)]
-
-
-@dataclass(frozen=True)
-class StillBroken:
-    seconds: float
-    share: float
 
 
 @dataclass(frozen=True)

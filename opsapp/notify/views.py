@@ -8,7 +8,7 @@ from pyramid.request import Request
 
 from opsapp.lib.queries import NameQuery
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import later
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import counted, page_of
@@ -94,9 +94,9 @@ def test(context: Channel, request: Request) -> Any:
 
     def sent() -> Any:
         sender.test(letter)
-        return 200, {}, plain(Tested("sent", letter.delivery_id))
+        return plain(Tested("sent", letter.delivery_id))
 
-    return Deferred(sent)
+    return later(sent)
 
 
 @api.get(Deliveries, role="admin", query=DeliveryQuery, returns=[DeliveryRecord])

@@ -7,7 +7,7 @@ from pyramid.request import Request
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import root_above
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, later
 from opsapp.web.config import WebSettings
 from opsapp.web.deletions import undoable
 from opsapp.web.facets import StatusFacet
@@ -179,7 +179,7 @@ def set_password(context: OwnPagePassword, request: Request) -> Deferred:
     node, actor, password = request.node, request.actor, made(schemas.PagePassword, request.valid_body).password
     slug, request.audited = context.__parent__.__name__, True
     visitors.refuse_weak(password)
-    return Deferred(lambda: (200, {}, plain(visitors.set_password(node, slug, password, actor))))
+    return later(lambda: plain(visitors.set_password(node, slug, password, actor)))
 
 
 @api.create(

@@ -4,11 +4,12 @@ how a credential is read (`config.add_credential_reader`)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyramid.authorization import ACLDenied, Allow, Authenticated, Everyone
 from pyramid.request import Request
 
+from opsapp.runtime.cluster.peers import Caller
 from opsapp.tree.acl import ROLES, roles_up_to
 
 _PRINCIPALS: dict[str | None, tuple[str, ...]] = {
@@ -19,16 +20,8 @@ _NOBODY = (Everyone,)
 PROVIDER = "scim"  # the kind of an identity provider: it has no role, and opens /scim alone
 
 
-class Identity(NamedTuple):
-    """`kind`: session, key, ticket, agent, scrape or scim. `session_id` names the record behind the credential;
-    `ticket` the stream ticket by which it came."""
-
-    kind: str
-    name: str
-    role: str | None = None
-    session_id: str | None = None
-    expires_at: float | None = None
-    ticket: str | None = None
+class Identity(Caller):
+    __slots__ = ()
 
     def principals(self) -> list[str]:
         return [f"{self.kind}:{self.name}", f"kind:{self.kind}", *_PRINCIPALS[self.role]]

@@ -18,7 +18,7 @@ from opsapp.tree.root import Api
 from opsapp.wire.records import made
 
 from . import api
-from .answers import Deferred
+from .answers import Deferred, later
 from .records import Findings, FindingShown, SettingShown, SettingsShown
 
 SECRETS = ("secret", "token", "password")
@@ -87,11 +87,11 @@ def doctor(context: DoctorFacet, request: Request) -> Deferred:
     no archive; `opsapp doctor` looks for damage in a stopped one's store too."""
     registry = request.registry
 
-    def look() -> Any:
+    def look() -> Findings:
         rows = [made(FindingShown, {**row._asdict(), "level": row.level.lower()}) for row in findings_of(registry)]
-        return 200, {}, Findings(tuple(rows))
+        return Findings(tuple(rows))
 
-    return Deferred(look)
+    return later(look)
 
 
 def findings_of(registry: Registry) -> Iterator[Finding]:

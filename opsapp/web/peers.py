@@ -79,7 +79,7 @@ class _Relayed:
 
 
 def forward(request: Request, name: str) -> Answer:
-    node, method, caller = request.node, request.method, peers.Caller(*request.caller)
+    node, method, caller = request.node, request.method, request.caller
     query = [pair for pair in request.query_string.split("&") if pair and pair.partition("=")[0] != "token"]
     target = request.path + ("?" + "&".join(query) if query else "")
     headers = [(known, request.headers[known]) for known in TAKEN_ALONG if request.headers.get(known)]
@@ -87,7 +87,7 @@ def forward(request: Request, name: str) -> Answer:
 
 
 def forward_body(request: Request, name: str, limit: int) -> Answer:
-    node, method, caller, target = request.node, request.method, peers.Caller(*request.caller), request.path
+    node, method, caller, target = request.node, request.method, request.caller, request.path
     headers = [(known, request.headers[known]) for known in TAKEN_ALONG if request.headers.get(known)]
 
     def receive(body: Any) -> Response:

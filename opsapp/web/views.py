@@ -19,7 +19,7 @@ from opsapp.wire.records import made
 from opsapp.wire.version import VERSION
 
 from . import api, ascode, docspages, eventstream, metrics, openapi
-from .answers import Deferred, Stream
+from .answers import Deferred, Stream, later
 from .facets import StatusFacet, StoreFacet
 from .fields import Body, Query, text, whole
 from .jsontext import dumps
@@ -103,11 +103,11 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
     """Drop what the store keeps of the past, but for so many days."""
     node, days = request.node, request.valid_body["days"]
 
-    def pack_and_measure() -> Any:
+    def pack_and_measure() -> Packed:
         node.lane("pack", 1).run(pack.pack, node.store, days, node.clock.now())
-        return 200, {}, Packed(pack.sizes(node.store.databases))
+        return Packed(pack.sizes(node.store.databases))
 
-    return Deferred(pack_and_measure)
+    return later(pack_and_measure)
 
 
 @api.act(Api, "apply", role="admin", body=ascode.Apply, returns=Applied)

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.lib import problems
-from opsapp.runtime.cluster import peers
 from opsapp.web import redact, sse, uploads
 from opsapp.web.address import canonical, netloc, same_origin
 from opsapp.web.answers import InputBody, PeerLost, Sink
-from opsapp.web.identity import Identity
 from opsapp.web.paths import Paths
 from opsapp.wire.kinds import Anything
 
@@ -377,8 +375,3 @@ def test_a_sink_without_a_hub():
         "/up", method="POST", body=form(DEST, FILE), content_type="multipart/form-data; boundary=XX"
     )
     assert json.loads(request.get_response(sink).body) == {"size": len(FILE[1])}
-
-
-def test_a_node_says_of_a_caller_all_that_there_is_to_say():
-    """Who is forwarded to another node is the same there."""
-    assert peers.Caller._fields == Identity._fields

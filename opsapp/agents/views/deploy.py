@@ -14,7 +14,7 @@ from opsapp.agents.resources import Agents
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import later
 from opsapp.web.config import WebSettings
 from opsapp.wire.records import made
 from opsapp.wire.urls import is_plain_abroad
@@ -33,7 +33,7 @@ def deploy(context: Agents, request: Request) -> Any:
     server = (node.config[WebSettings].base_url or request.host_url).rstrip("/")
     if is_plain_abroad(server) and not wanted.allow_plain_http:
         raise Invalid({"allow_plain_http": PLAIN.format(server)})
-    return Deferred(lambda: (200, {}, carry_out(node, wanted, server)))
+    return later(lambda: carry_out(node, wanted, server))
 
 
 def carry_out(node: Node, wanted: Deploy, server: str) -> Deployed:

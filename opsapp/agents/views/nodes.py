@@ -10,7 +10,7 @@ from opsapp.agents.engine.relay import PATH, relay_of
 from opsapp.agents.engine.sessions import MEASURE, PROBE, measured_here, probed_here
 from opsapp.tree.root import Root
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import later
 from opsapp.web.bodies import RAW
 from opsapp.web.jsontext import loads
 from opsapp.wire.probes import Outcome
@@ -29,14 +29,14 @@ def heard(context: Root, request: Request) -> Any:
 def measure(context: Root, request: Request) -> Any:
     """A fresh report of an agent whose session is here, or null."""
     node, asked = request.node, loads(request.body)
-    return Deferred(lambda: (200, {}, {"report": _plain(measured_here(node, **asked))}))
+    return later(lambda: {"report": _plain(measured_here(node, **asked))})
 
 
 @api.act(Root, PROBE[1:], role="node", body=RAW)
 def probe(context: Root, request: Request) -> Any:
     """What an agent whose session is here sees of a target, or null."""
     node, asked = request.node, loads(request.body)
-    return Deferred(lambda: (200, {}, {"outcome": _told(probed_here(node, **asked))}))
+    return later(lambda: {"outcome": _told(probed_here(node, **asked))})
 
 
 def _plain(report: Measurement | None) -> dict[str, object] | None:

@@ -13,7 +13,7 @@ from opsapp.assistants.logic.answers import RpcAnswer, RpcRefusal
 from opsapp.assistants.logic.jsonrpc import RpcCall, RpcError
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Forbidden, Malformed
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, later
 from opsapp.web.bodies import require_plain_json
 from opsapp.web.config import WebSettings
 from opsapp.web.jsontext import dumps, loads
@@ -46,7 +46,7 @@ def _answer(request: Request, call: RpcCall) -> Any:
     except RpcError as error:
         return _said(jsonrpc.refused(call.id, error))
     if isinstance(result, Deferred):
-        return Deferred(lambda: (200, {}, _later(call, result)))
+        return later(lambda: _later(call, result))
     response = _said(RpcAnswer(call.id, result))
     if call.method == "initialize":
         response.headers[SESSION] = session_for(new_id(), call.params)

@@ -9,7 +9,7 @@ from opsapp.auth.cookies import client_of
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
-from opsapp.web.answers import Deferred, unless_left
+from opsapp.web.answers import Deferred, later, unless_left
 
 
 class Login(Facet):
@@ -33,7 +33,7 @@ def login(context: Login, request: Request) -> Deferred:
 def login_totp(context: Login, request: Request) -> Deferred:
     """The second step, with a code of the authenticator or a recovery code."""
     node, body, client = request.node, request.valid_body, client_of(request)
-    return Deferred(lambda: (200, {}, engine.second_step(node, body["partial_token"], body["code"], client)))
+    return later(lambda: engine.second_step(node, body["partial_token"], body["code"], client))
 
 
 @api.act(Api, "logout", role="viewer", own_session=True, returns=schemas.StatusOk, audit="logout", teams="own")

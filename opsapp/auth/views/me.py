@@ -14,7 +14,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
-from opsapp.web.answers import Deferred, ok_after
+from opsapp.web.answers import Deferred, later, ok_after
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 
@@ -126,9 +126,9 @@ def confirm(context: Me, request: Request) -> Deferred:
 
     def fn() -> Any:
         until = confirmation.confirm(node, caller.name, caller.session_id, body["password"], body["code"], actor)
-        return 200, {}, {"status": "ok", "confirmed_until": until}
+        return {"status": "ok", "confirmed_until": until}
 
-    return Deferred(fn)
+    return later(fn)
 
 
 @api.get(MySessions, query=Paging, returns=[SessionShown], teams="own")
@@ -152,7 +152,7 @@ def end_session(context: MySession, request: Request) -> schemas.StatusOk:
 def begin_totp(context: MyTotp, request: Request) -> Deferred:
     """Begin to set up the second factor: the secret, also as a picture to scan."""
     node, username = request.node, request.caller.name
-    return Deferred(lambda: (200, {}, secondfactor.begin(node, username)))
+    return later(lambda: secondfactor.begin(node, username))
 
 
 @api.act(
@@ -170,7 +170,7 @@ def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor on with a code of it; the recovery codes are shown this once."""
     node, username, actor, code = request.node, request.caller.name, request.actor, request.valid_body["code"]
     request.audited = True
-    return Deferred(lambda: (200, {}, secondfactor.confirm(node, username, code, actor)))
+    return later(lambda: secondfactor.confirm(node, username, code, actor))
 
 
 @api.delete(

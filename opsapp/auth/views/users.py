@@ -15,7 +15,7 @@ from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
-from opsapp.web.answers import Deferred, ok_after
+from opsapp.web.answers import Deferred, later, ok_after
 from opsapp.web.listpages import in_order, page_of
 
 
@@ -102,7 +102,7 @@ def update_user(context: User, request: Request) -> Deferred:
     user's API keys too."""
     node, actor, values, name = request.node, request.actor, request.valid_body, context.__name__
     request.audited = True
-    return Deferred(lambda: (200, {}, accounts.change_user(node, name, actor, **values)))
+    return later(lambda: accounts.change_user(node, name, actor, **values))
 
 
 @api.delete(User, role="admin", confirmed=True, returns=schemas.StatusOk, audit="user.delete")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsapp.automations.records import RunSummary
 from opsapp.automations.resources import Run
+from opsapp.lib.durations import whole
 from opsapp.lib.lastwords import telling_line
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
@@ -51,10 +52,6 @@ def summary(run: Run) -> RunSummary:
         run.requested_by,
         run.origin,
     )
-
-
-def whole(at: float | None) -> int | None:
-    return None if at is None else int(at)
 
 
 def said_last(run: Run) -> str:

@@ -18,6 +18,7 @@ from opsapp.automations.records import (
     RunSummary,
 )
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
+from opsapp.lib.durations import whole
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
@@ -71,7 +72,7 @@ def _standing(root: Root, automation: Automation) -> AutomationStands:
     state, plan = automation.state, automations_of(root).plan_for(automation.id)
     following = schedules.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
     next_run = None if following is None else int(following.at)
-    return AutomationStands(automation.id, notices.whole(state.last_run), state.last_status, next_run)
+    return AutomationStands(automation.id, whole(state.last_run), state.last_status, next_run)
 
 
 def record(root: Root, automation: Automation) -> AutomationRecord:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import NamedTuple
 
-from opsapp.healing import foretold
 from opsapp.healing.answers import SuggestionAbout
 from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.foretold import ForecastRecord, MeasuredHour
@@ -172,7 +171,7 @@ def _row(news: MetricNews, forecast: Forecast, past: MetricPast, now: float) -> 
         None if forecast.coverage is None else round(forecast.coverage, 3),
         None if forecast.alarms is None else round(forecast.alarms, 1),
         forecast.sudden,
-        tuple(_spoke(*point) for point in _shown(forecast, now)),
+        tuple(_spoke(*vars(point).values()) for point in _shown(forecast, now)),
         tuple(_hours(past)),
     )
 
@@ -183,7 +182,7 @@ def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
     until = max([now + DAY, *ends] if forecast.hits_at is not None else [now + 3 * DAY])
     hours = [forecast.fan[hour - 1] for hour in FAN_HOURS] + list(forecast.fan[FAN_HOURS[-1] :])
     points = {*hours, *map(forecast.point, forecast.met)}
-    return sorted(point for point in points if now < point.at <= until)
+    return sorted((point for point in points if now < point.at <= until), key=lambda point: point.at)
 
 
 def _hours(past: MetricPast) -> Iterator[MeasuredHour]:
@@ -193,8 +192,8 @@ def _hours(past: MetricPast) -> Iterator[MeasuredHour]:
             yield MeasuredHour(int((hour + 0.5) * HOUR), round(mean, 3))
 
 
-def _spoke(at: float, *values: float) -> foretold.FanPoint:
-    return foretold.FanPoint(round(at, 0), *(round(value, 3) for value in values))
+def _spoke(at: float, *values: float) -> FanPoint:
+    return FanPoint(round(at, 0), *(round(value, 3) for value in values))
 
 
 def _news_of(

@@ -11,7 +11,7 @@ from opsapp.agents.engine import executor_history, executor_trouble, not_held
 from opsapp.audit.engine import forwarding_trouble
 from opsapp.auth.engine import directory_trouble, provider_trouble
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
+from opsapp.healing.health_answers import AnomalyBudget, Health
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.stakes import OF_WINDOWS
@@ -22,7 +22,7 @@ from opsapp.runtime.cluster import peers
 from opsapp.runtime.families import counter, gauge
 from opsapp.runtime.node import node_of
 from opsapp.runtime.secrets import seals
-from opsapp.runtime.threads.supervisor import WorkerStatus
+from opsapp.runtime.threads.supervisor import WorkerState
 from opsapp.tree.root import Root
 
 from . import holds
@@ -46,7 +46,7 @@ def health_of(root: Root) -> Health:
         tuple(paused + sick),
         tuple(_notes(root)),
         tuple(holds.standing(root, now)),
-        tuple(WorkerState(*worker) for worker in components),
+        tuple(components),
         len(states) + len(healing.book.messages),
         sum(1 for state in states if state in ACTIVE),
         healing.book.last_event_at,
@@ -65,7 +65,7 @@ def _paused(root: Root, healing: Healing, now: float) -> list[str]:
     return reasons + [f"healing window on all: {window.reason or window.action}" for window in windows]
 
 
-def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: float) -> list[str]:
+def _sick(root: Root, healing: Healing, components: list[WorkerState], now: float) -> list[str]:
     node = node_of(root)
     reasons = [f"{worker.name} is {worker.late_s:.0f} s late" for worker in components if (worker.late_s or 0) > LATE_S]
     oldest = next(iter(healing.book.due.keys()), None)

@@ -27,6 +27,7 @@ from opsapp.healing.stages.holdout import CONTROL
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.addresses import public_text
 from opsapp.lib.problems import Invalid
+from opsapp.lib.visible import clip
 from opsapp.notify.engine import send_to
 from opsapp.notify.interfaces import LONGEST_TEXT, IPageAddresses
 from opsapp.notify.resources import channels_of
@@ -135,8 +136,7 @@ def written(root: Root, now: float, most: int = MOST_SHOWN) -> Letter:
     book = book_of(root)
     night, zone = _night(root, book, now, most), _zone(root, book.settings)
     text, foot = public_text(words.body(night, zone, _address(root, KIND))), words.foot(night)
-    room = LONGEST_TEXT - len(foot) - 2
-    text = text if len(text) <= room else text[: room - 1] + "…"
+    text = clip(text, LONGEST_TEXT - len(foot) - 2)
     saved = night.saved
     return Letter(
         since=int(night.since),

@@ -11,18 +11,10 @@ from collections.abc import Sequence
 from operator import add
 from typing import NamedTuple
 
-from opsapp.healing.lift_answers import (
-    ExpectedDowntime,
-    LiftAnswer,
-    LiftArm,
-    LiftWaves,
-    StillBroken,
-    UsualRange,
-    WaitAnswer,
-)
+from opsapp.healing.lift_answers import ExpectedDowntime, LiftAnswer, LiftArm, LiftWaves, UsualRange, WaitAnswer
 from opsapp.healing.logic import survival
 from opsapp.healing.logic.lift import LAST, Arm, Bets, Trials, WaveSums
-from opsapp.healing.logic.survival import Duration, LeftAlone, downtimes
+from opsapp.healing.logic.survival import Duration, LeftAlone, StillBroken, downtimes
 from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TrustState

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from opsapp.wire.dataclass import dataclass
+
 from .backtest import AHEAD, Card, band_of, mixed
 from .candidates import DAY_H, Origin, since_step
 from .metricpast import HOUR
@@ -22,7 +24,8 @@ FADING, UNSURE = 0.9, 0.5  # by the hour, what the newest reading was off
 DAYS_BEYOND = (4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30)
 
 
-class FanPoint(NamedTuple):
+@dataclass(frozen=True)
+class FanPoint:
     """95 of 100 outcomes lie between `low` and `high`, half of them between the inner two."""
 
     at: float
@@ -63,7 +66,8 @@ class Forecast(NamedTuple):
             return self.fan[max(0, after - 1)]
         left, right = self.fan[after - 1 : after + 1]
         share = (at - left.at) / (right.at - left.at)
-        return FanPoint(*(before + share * (later - before) for before, later in zip(left, right, strict=True)))
+        ends = zip(vars(left).values(), vars(right).values(), strict=True)
+        return FanPoint(*(before + share * (later - before) for before, later in ends))
 
     def within(self, seconds: float, now: float) -> bool:
         """Whether that is known well enough."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from opsapp.wire.dataclass import dataclass
+
 ENOUGH = 5  # cases without a heal before a wait is suggested
 ITS_OWN = 20  # from so many cases of its own on a rule borrows nothing
 
@@ -17,8 +19,9 @@ class Duration(NamedTuple):
     recovered: bool
 
 
-class Point(NamedTuple):
-    """Still broken from `seconds` on."""
+@dataclass(frozen=True)
+class StillBroken:
+    """From `seconds` on."""
 
     seconds: float
     share: float
@@ -32,27 +35,27 @@ class BestWait(NamedTuple):
     saves_s: float
 
 
-def curve(durations: Iterable[Duration]) -> list[Point]:
+def curve(durations: Iterable[Duration]) -> list[StillBroken]:
     """Still broken, in steps down from (0, 1)."""
     known = sorted(durations, key=lambda duration: (duration.seconds, not duration.recovered))
-    points, share, left = [Point(0.0, 1.0)], 1.0, len(known)
+    points, share, left = [StillBroken(0.0, 1.0)], 1.0, len(known)
     for seconds, recovered in known:
         if recovered:
             share *= (left - 1) / left
             if points[-1].seconds == seconds:
                 points.pop()
-            points.append(Point(seconds, share))
+            points.append(StillBroken(seconds, share))
         left -= 1
     return points
 
 
-def area(points: Sequence[Point], until: float) -> float:
+def area(points: Sequence[StillBroken], until: float) -> float:
     """Expected downtime when nobody acts."""
     ends = [*(point.seconds for point in points[1:]), until]
     return sum(point.share * max(0.0, min(end, until) - point.seconds) for point, end in zip(points, ends, strict=True))
 
 
-def share_at(points: Sequence[Point], seconds: float) -> float:
+def share_at(points: Sequence[StillBroken], seconds: float) -> float:
     return next(point.share for point in reversed(points) if point.seconds <= seconds)
 
 
@@ -67,7 +70,7 @@ class LeftAlone(NamedTuple):
         """One of 20 for each own case."""
         return min(1.0, len(self.own) / ITS_OWN) if self.borrowed else 1.0
 
-    def curve(self) -> list[Point]:
+    def curve(self) -> list[StillBroken]:
         """Both curves at each of their steps, by weight."""
         curves = curve(self.own), curve(self.borrowed)
         steps = sorted((point.seconds, which, point.share) for which in (0, 1) for point in curves[which])
@@ -75,11 +78,11 @@ class LeftAlone(NamedTuple):
         for seconds, which, share in steps:
             shares[which] = share
             shared[seconds] = self.weight * shares[0] + (1 - self.weight) * shares[1]
-        points = [Point(*step) for step in shared.items()]
+        points = [StillBroken(*step) for step in shared.items()]
         return [point for at, point in enumerate(points) if not at or point.share < points[at - 1].share]
 
 
-def downtimes(points: Sequence[Point], heal_s: float) -> Iterator[BestWait]:
+def downtimes(points: Sequence[StillBroken], heal_s: float) -> Iterator[BestWait]:
     """Yields the expected downtime of each wait up to a step of the curve."""
     broken_s, before = 0.0, points[0]
     for point in points:

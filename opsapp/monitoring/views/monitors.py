@@ -15,7 +15,7 @@ from opsapp.monitoring.records import MonitorRecord, TriedMonitor
 from opsapp.monitoring.resources import Monitor, Monitors
 from opsapp.tree.acl import Permission
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, later
 from opsapp.web.bodies import RAW
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
@@ -78,7 +78,7 @@ def try_monitor(context: Monitors, request: Request) -> Deferred:
     settings = changes.with_defaults(request.root, request.valid_body)
     require_author(request, NOTHING, settings)
     request.audit("monitor.try", settings.name, after=settings.stored())
-    return Deferred(lambda: (200, {}, requestedchecks.try_out(node, settings)))
+    return later(lambda: requestedchecks.try_out(node, settings))
 
 
 @api.act(Monitor, "check", returns=TriedMonitor, audit="monitor.check", teams="act")
@@ -86,7 +86,7 @@ def check_monitor(context: Monitor, request: Request) -> Deferred:
     """One check of this monitor, now, which counts like any other."""
     node, monitor_id = request.node, context.id
     request.audit("monitor.check", monitor_id)
-    return Deferred(lambda: (200, {}, requestedchecks.check_now(node, monitor_id)))
+    return later(lambda: requestedchecks.check_now(node, monitor_id))
 
 
 @api.get(Monitor, query=AsOf, returns=MonitorRecord, teams="see")

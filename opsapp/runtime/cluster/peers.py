@@ -65,7 +65,8 @@ class ClocksApart(Unauthenticated):
 
 
 class Caller(NamedTuple):
-    """Who asks, as the node that was asked first knows it."""
+    """Who asks, as the node that was asked first knows it. `kind`: session, key, ticket, agent, scrape or scim.
+    `session_id` names the record behind the credential; `ticket` the stream ticket by which it came."""
 
     kind: str
     name: str

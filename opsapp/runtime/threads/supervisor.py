@@ -14,7 +14,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, Protocol
 
 import gevent
 from gevent.event import Event
@@ -22,6 +22,8 @@ from gevent.event import Event
 from opsapp.lib.problems import StoreAway
 from opsapp.runtime.clocks.clock import Clock
 from opsapp.tree.damage import is_of_the_store
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.records import Between
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +34,13 @@ NEVER = float("inf")
 Pace = float | Callable[[], float]  # seconds between two steps
 
 
-class WorkerStatus(NamedTuple):
-    """`late_s`: None where it has not worked yet, or another node has its lease."""
+@dataclass(frozen=True)
+class WorkerState:
+    """`late_s`: None before its first work, and where another node has its lease."""
 
     name: str
     late_s: float | None
-    errors: int
+    errors: Annotated[int, Between(0)]
     last_error: str | None
 
 
@@ -159,10 +162,10 @@ class Worker:
             self.supervisor.give_up(self.name)
         return random.uniform(0.5, 1.0) * min(LONGEST_BACKOFF_S, 0.05 * 2**self.failures_in_a_row)
 
-    def status(self) -> WorkerStatus:
+    def status(self) -> WorkerState:
         now, last = self.supervisor.clock.monotonic(), self.last_step if self._may_work() else None
         late = None if last is None else max(0.0, now - last - self._waits)
-        return WorkerStatus(self.name, late, self.errors, self.last_error)
+        return WorkerState(self.name, late, self.errors, self.last_error)
 
 
 class Supervisor:
@@ -267,5 +270,5 @@ class Supervisor:
         stuck = [worker for worker in self.workers.values() if worker.failures_in_a_row >= GIVE_UP_AFTER]
         return [f"{worker.name} fails each time: {worker.last_error}" for worker in stuck]
 
-    def status(self) -> list[WorkerStatus]:
+    def status(self) -> list[WorkerState]:
         return [worker.status() for worker in self.workers.values()]

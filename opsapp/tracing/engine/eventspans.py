@@ -7,16 +7,19 @@ Its place follows from ids alone: `logic.ids`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import approvals_of
 from opsapp.automations.resources import healed_by, outermost, run_of
+from opsapp.healing.answers import LedgerEntryShown
 from opsapp.healing.interfaces import healing_of
 from opsapp.runtime.events import Event
 from opsapp.tracing.logic.ids import SpanPlace, asked_for, span_of, trace_of
 from opsapp.tracing.logic.spans import CLIENT, SERVER, Facts, SpanMoment, TraceSpan
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from .checkspans import MonitorTold, check_spans
 
@@ -26,6 +29,7 @@ WELL = ("done", "verified", "notified", "suppressed", "absorbed", "simulated", "
 STEPS = 20  # among so many of the newest entries are those of one heal
 ALONE: Facts = {"opsapp.heal.alone": True}
 
+NOT_TOLD = dict.fromkeys(field.name for field in fields(LedgerEntryShown))  # an older version tells less
 Acted = dict[SpanPlace, float]  # the step of a case -> when its act was done
 
 
@@ -38,27 +42,6 @@ class CommandsTold(NamedTuple):
     agent_id: str
     label: str
     ended: list[str]
-
-
-class HealTold(NamedTuple):
-    """A ledger entry as its event tells it."""
-
-    id: int
-    case_id: str | None
-    rule_id: str
-    target: str
-    action_type: str
-    escalation_step: int
-    trust_level: str
-    source: str
-    created_at: int
-    state: str
-    outcome: str | None
-    events: int
-    risk: str | None
-    approval_id: str | None
-    rolls_back: int | None
-    duration_s: float | None
 
 
 def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[TraceSpan]:
@@ -74,7 +57,7 @@ def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[TraceSpan]:
     elif event.kind == "monitor":
         yield from check_spans(root, _told(MonitorTold, event.data), event)
     elif event.kind == "heal":
-        yield from _heal(root, _told(HealTold, event.data), event.at, acted)
+        yield from _heal(root, made(LedgerEntryShown, NOT_TOLD | event.data), event.at, acted)
 
 
 def _told(kind: Any, data: Mapping[str, object]) -> Any:
@@ -191,7 +174,7 @@ def _decided(root: Root, request_id: str | None, of: str, above: SpanPlace) -> I
 # -- heals
 
 
-def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[TraceSpan]:
+def _heal(root: Root, told: LedgerEntryShown, at: float, acted: Acted) -> Iterator[TraceSpan]:
     if not told.case_id:
         return
     step = place_of_step(f"{told.case_id}.{told.escalation_step}")
@@ -217,7 +200,7 @@ def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[Trace
         yield from _case(told, case, began, at)
 
 
-def _alone(root: Root, told: HealTold, step: SpanPlace, ended: float) -> Iterator[TraceSpan]:
+def _alone(root: Root, told: LedgerEntryShown, step: SpanPlace, ended: float) -> Iterator[TraceSpan]:
     """What an agent did while it had no server: it ended long before the server heard of it, and has no case here."""
     if told.events:  # the last step
         _, near = healing_of(root).ledger.page(told.rule_id, told.target, STEPS, 0)
@@ -229,7 +212,7 @@ def _alone(root: Root, told: HealTold, step: SpanPlace, ended: float) -> Iterato
     yield done._replace(kind=SERVER, facts=done.facts | ALONE, host=told.target.partition("/")[0])
 
 
-def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float) -> TraceSpan:
+def _entry(told: LedgerEntryShown, place: SpanPlace, name: str, began: float, at: float) -> TraceSpan:
     facts = _facts(told)
     facts |= {
         "opsapp.heal.action": told.action_type or None,
@@ -240,7 +223,9 @@ def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float)
     return TraceSpan(place, name, began, at, facts, above, failed=_failed(told.outcome))
 
 
-def _verified(told: HealTold, case: Any, step: SpanPlace, at: float, acted_at: float | None) -> Iterator[TraceSpan]:
+def _verified(
+    told: LedgerEntryShown, case: Any, step: SpanPlace, at: float, acted_at: float | None
+) -> Iterator[TraceSpan]:
     """The span from the end of the act to the verdict. After a restart the case knows of its last act."""
     heal = None if case is None else case.heal
     if acted_at is None and heal is not None and place_of_step(heal.heal_id) == step:
@@ -251,7 +236,7 @@ def _verified(told: HealTold, case: Any, step: SpanPlace, at: float, acted_at: f
         yield TraceSpan(place, "verification", acted_at, at, facts, step.span, failed=_failed(told.outcome))
 
 
-def _case(told: HealTold, case: Any, began: float, at: float) -> Iterator[TraceSpan]:
+def _case(told: LedgerEntryShown, case: Any, began: float, at: float) -> Iterator[TraceSpan]:
     place = place_of_case(str(told.case_id))
     opened_at = began if case is None else case.opened_at
     facts = {**_facts(told), "opsapp.case.events": told.events, "opsapp.case.steps": told.escalation_step + 1}
@@ -261,7 +246,7 @@ def _case(told: HealTold, case: Any, began: float, at: float) -> Iterator[TraceS
         yield TraceSpan(decision, "decision", opened_at, began, {"opsapp.heal.level": told.trust_level}, place.span)
 
 
-def _facts(told: HealTold) -> Facts:
+def _facts(told: LedgerEntryShown) -> Facts:
     return {
         "opsapp.case.id": told.case_id,
         "opsapp.rule.id": told.rule_id,

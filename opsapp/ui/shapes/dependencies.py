@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from opsapp.healing.answers import SuggestionRecord
 from opsapp.healing.records import DependencyEvidence, DependencyNode
+from opsapp.lib.visible import clip
 from opsapp.ui import layers
 from opsapp.ui.parts import GRAPH, SUGGESTIONS
 from opsapp.ui.reader import Answers, Reader
@@ -165,10 +166,10 @@ def box_of(box: layers.Box, node: DependencyNode | None, root: bool, query: Mapp
     status = node.status if node else "unknown"
     held = node.suppressed_by if node else None
     look = "hid" if held else {"failed": "bad", "ok": "ok"}.get(status, "off")
-    short = box.name if len(box.name) <= LETTERS else box.name[: LETTERS - 1] + "…"
+    short = clip(box.name, LETTERS)
     why = "root cause" if root else f"held down by {held}" if held else ""
     words = f"{box.name}: {STATES[status][1].lower()}" + (f", {why}" if why else "")
-    why = why if len(why) <= LETTERS + 5 else why[: LETTERS + 4] + "…"
+    why = clip(why, LETTERS + 5)
     near = {"q": query["q"]} if query.get("q") else {}
     href = f"?{urlencode({**near, 'target': box.name})}#add"
     return GraphBox(box.name, short, box.x, box.y, look, root, why, words, href, query.get("target") == box.name)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from opsapp.healing.moments import Moment, MomentLane, MomentMark, RuleThen, StateStretch
 from opsapp.lib.alike import FEWEST, TOGETHER_S, gathered
+from opsapp.lib.visible import clip
 from opsapp.ui import charts, words
 from opsapp.ui.charts import lanes as drawing
 from opsapp.ui.charts.frame import TimeAxis
@@ -248,8 +249,7 @@ def _lane_row(lane: LaneShown, drawn: Markup, place: int, cells: Sequence[str]) 
 def _mark(mark: MomentMark, axis: TimeAxis, link: _Links) -> MarkShown:
     until = axis.end if mark.until is None and mark.row == "outage" else mark.until
     whole = f"{_clock(mark.since, axis)} {mark.words}{_lasted(mark)}"
-    short = mark.words if len(mark.words) <= SHORT else mark.words[: SHORT - 1] + "…"
-    return MarkShown(mark.since, until, mark.look, whole, short, mark.place or link.at(mark.since))
+    return MarkShown(mark.since, until, mark.look, whole, clip(mark.words, SHORT), mark.place or link.at(mark.since))
 
 
 def _state(part: StateStretch) -> StateShown:

@@ -5,7 +5,7 @@ from statistics import fmean, median
 
 import pytest
 
-from opsapp.healing.logic.survival import Duration, LeftAlone, Point, area, best_wait, curve, downtimes, share_at
+from opsapp.healing.logic.survival import Duration, LeftAlone, StillBroken, area, best_wait, curve, downtimes, share_at
 
 NEVER = 1e9
 
@@ -21,12 +21,12 @@ def test_the_curve_is_that_of_kaplan_and_meier():
 
 
 def test_the_curve_without_recoveries_stays_at_one():
-    assert curve([Duration(60, False)] * 3) == [Point(0.0, 1.0)]
-    assert curve([Duration(0.0, True), Duration(5, False)]) == [Point(0.0, 0.5)]
+    assert curve([Duration(60, False)] * 3) == [StillBroken(0.0, 1.0)]
+    assert curve([Duration(0.0, True), Duration(5, False)]) == [StillBroken(0.0, 0.5)]
 
 
 def test_the_area_is_the_downtime_up_to_then():
-    points = [Point(0, 1.0), Point(10, 0.5), Point(20, 0.0)]
+    points = [StillBroken(0, 1.0), StillBroken(10, 0.5), StillBroken(20, 0.0)]
     assert (area(points, 0), area(points, 10), area(points, 15), area(points, 60)) == (0, 10, 12.5, 15)
     assert [(wait.wait_s, wait.downtime_s) for wait in downtimes(points, 40)] == [(0, 40), (10, 30), (20, 15)]
 
