@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.lib.ids import earliest_id, id_from
+from opsapp.lib.visible import name_kind
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -37,7 +38,7 @@ class DeploymentSettings:
     component: ClassVar[str] = "Deployment"
     sample: ClassVar[dict[str, str]] = {"title": "shop 4.2.1", "url": "https://ci.example.org/builds/4711"}
 
-    title: Annotated[str, Text(1, 200), FormField("What", hint="Like shop 4.2.1")]
+    title: Annotated[str, name_kind(), FormField("What", hint="Like shop 4.2.1")]
     hosts: Annotated[
         Names, Most(MOST_NAMED), FormField("Hosts", "names", "Or tag:NAME", of="host", by="label", clears=True)
     ] = ()

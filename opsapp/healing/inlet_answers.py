@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
+from opsapp.lib.visible import name_kind
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.kinds import Text
 
 from .records import InletLabels
 
@@ -17,7 +17,7 @@ MOST_NAMED = 50  # refused entries in one answer
 class InletSettings:
     component: ClassVar[str] = "Inlet"
     sample: ClassVar[dict[str, str]] = {"name": "Alertmanager"}
-    name: Annotated[str, Text(1, 100)]
+    name: Annotated[str, name_kind(100)]
     mapping: InletLabels | None = None
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from opsapp.lib.durations import DurationKind, seconds
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.visible import name_kind
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 from opsapp.wire.dataclass import dataclass
@@ -306,6 +307,6 @@ class InletLabels:
 class InletAsCode:
     """`token`: of its address; left out, the service makes it."""
 
-    name: Annotated[str, Text(1, 100)]
+    name: Annotated[str, name_kind(100)]
     mapping: InletLabels = field(default_factory=InletLabels)
     token: Annotated[str | None, Text(32, 128, r"[A-Za-z0-9_-]*", "32 letters and digits or more"), Sealed()] = None

@@ -165,6 +165,12 @@ class OutcomeUnknown(Unavailable):
         super().__init__(message, retry_after=2)
 
 
+class NotOffered(Problem):
+    """A standard has it, and this service does not."""
+
+    code = "not_offered_here"
+
+
 class UpstreamFailed(Problem):
     """Another machine that we asked did not do it (a deployment's step, an identity provider)."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from opsapp.lib.problems import Invalid
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between
@@ -39,3 +40,12 @@ class NameQuery(PageQuery):
 class SpanQuery(PageQuery):
     since: At | None = None
     until: At | None = None
+
+    def span(self, now: float, usual_s: float, longest_s: float) -> tuple[float, float]:
+        """From when until when; Invalid for one that is longer than there is an answer to."""
+        since = now if self.since is None else self.since
+        until = since + usual_s if self.until is None else self.until
+        if since <= until <= since + longest_s:
+            return since, until
+        problem = "must not be before since" if until < since else f"must be at most {longest_s / 86400:g} days later"
+        raise Invalid({"until": problem})

@@ -26,7 +26,7 @@ def clip(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def name_kind(high: int = 200) -> Text:
+def name_kind(high: int = 200, example: str | None = None) -> Text:
     """Something that can be seen, and looks like what it is."""
     seen = rf"[^{DECEIVING}]*[^\s{DECEIVING}][^{DECEIVING}]*"
-    return Text(1, high, seen, must="not be blank, nor hold characters that control text or its direction")
+    return Text(1, high, seen, example, "not be blank, nor hold characters that control text or its direction")

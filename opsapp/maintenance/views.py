@@ -68,10 +68,8 @@ def create(context: Windows, request: Request) -> Any:
 def calendar(context: Windows, request: Request) -> Any:
     """Every time that a window is on between `since` and `until` (left out: the 31 days from now), by start. At most
     62 days; of one window the first 100 times."""
-    query, now = made(SpanQuery, request.valid_query), request.node.clock.now()
-    since = now if query.since is None else query.since
-    until = since + 31 * DAY_S if query.until is None else query.until
-    entries = windows.calendar(request.root, since, min(until, since + 62 * DAY_S))
+    span = made(SpanQuery, request.valid_query).span(request.node.clock.now(), 31 * DAY_S, 62 * DAY_S)
+    entries = windows.calendar(request.root, *span)
     return page_of(request, reach.narrowed(entries, request.root, request.sight))
 
 

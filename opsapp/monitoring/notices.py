@@ -12,6 +12,7 @@ from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import id_from
 from opsapp.lib.pagenames import MAIN, is_on
+from opsapp.lib.visible import name_kind
 from opsapp.maintenance.records import Wall
 from opsapp.monitoring.records import PublicNotice, Severity
 from opsapp.monitoring.shownon import MOST_NAMED, PageName, paths_of
@@ -33,7 +34,7 @@ class NoticeSettings:
     component: ClassVar[str] = "Notice"
     sample: ClassVar[dict[str, str]] = {"title": "The phones move on Sunday", "severity": "info"}
 
-    title: Annotated[str, Text(1, 200), FormField("Title", hint="Visitors of the status page read it on top")]
+    title: Annotated[str, name_kind(), FormField("Title", hint="Visitors of the status page read it on top")]
     text: Annotated[str, Text(0, 5000), FormField("Text", "area")] = ""
     severity: Severity = "info"
     until: Annotated[

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
+from opsapp.lib.visible import name_kind
 from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import INCIDENT_STAGES
@@ -22,7 +23,7 @@ class NewIncident:
 
     component: ClassVar[str] = "Incident"
 
-    name: Annotated[str, Text(1, 200, example="The phones do not work")]
+    name: Annotated[str, name_kind(example="The phones do not work")]
     target: Annotated[str, Text(0, 200)] = ""
     description: Note = ""
     severity: Literal["critical", "warning", "info"] = "critical"

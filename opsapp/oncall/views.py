@@ -89,9 +89,7 @@ def delete_schedule(context: Schedule, request: Request) -> schemas.Removed:
 def shifts(context: Schedule, request: Request) -> Any:
     """Who is on call between `since` and `until` (left out: the two weeks from now), without a gap: `user` null says
     that nobody is. At most 62 days."""
-    query = made(SpanQuery, request.valid_query)
-    since = request.node.clock.now() if query.since is None else query.since
-    until = min(since + AHEAD_S if query.until is None else query.until, since + LONGEST_S)
+    since, until = made(SpanQuery, request.valid_query).span(request.node.clock.now(), AHEAD_S, LONGEST_S)
     return page_of(request, shifts_of(request.root, context.record, since, until) if since < until else [])
 
 

@@ -5,23 +5,30 @@ tests/unit/test_internals.py tries each, so a version that changes one fails the
 
 from __future__ import annotations
 
+import os.path
 import socket
+import sys
 from collections.abc import Callable, Collection
+from functools import partial
 from threading import Thread
 from typing import Any
 
-from ZEO.ClientStorage import ClientStorage
+import pyramid_zodbconn
+from pyramid.config import Configurator
+from zodburi import resolve_uri
 from ZODB import DB
 from ZODB._compat import PersistentUnpickler
 from ZODB.FileStorage.FileStorage import FileStorage
 
 __all__ = [
+    "UNSAID",
     "PersistentUnpickler",
     "break_client",
     "break_connection",
     "commits_at_once",
     "delivery_tracker",
     "has_changes",
+    "include_databases",
     "is_zeo",
     "limit_waiting",
     "load_classes_by",
@@ -34,6 +41,22 @@ __all__ = [
     "save_index",
     "take_order_of",
 ]
+
+
+UNSAID = 10_000  # zodburi: objects in a connection's cache, where the address does not say
+FILE = "file://"
+
+
+def include_databases(config: Configurator) -> None:
+    """pyramid_zodbconn: it asks zodburi what an address means, which for any address loads ZEO's client and asyncio.
+    An embedded store without options does without them."""
+    pyramid_zodbconn.includeme(config, partial(pyramid_zodbconn.db_from_uri, resolve_uri=_resolved))
+
+
+def _resolved(uri: str) -> Any:
+    if uri.startswith(FILE) and "?" not in uri:
+        return partial(FileStorage, os.path.normpath(uri[len(FILE) :])), {"cache_size": UNSAID}
+    return resolve_uri(uri)
 
 
 def record_ids(storage: Any) -> Collection[bytes]:
@@ -61,7 +84,7 @@ def save_index(storage: Any) -> None:
 
 def reserved_ids(storage: Any) -> list[bytes] | None:
     """ZEO: a client's ids for new objects that are not used yet; None of other storages."""
-    return storage._oids if isinstance(storage, ClientStorage) else None
+    return storage._oids if is_zeo(storage) else None
 
 
 def load_classes_by(db: DB, factory: Callable[[Any, str, str], Any]) -> None:
@@ -72,14 +95,14 @@ def load_classes_by(db: DB, factory: Callable[[Any, str, str], Any]) -> None:
 
 def limit_waiting(storage: Any, seconds: float) -> None:
     """ZEO: how long a call waits for a server that is away. Other storages do not wait."""
-    if isinstance(storage, ClientStorage):
+    if is_zeo(storage):
         storage._server.timeout = min(storage._server.timeout, seconds)
 
 
 def commits_at_once(storage: Any) -> int:
     """ZEO: a client lets one thread commit at a time; the others wait without an end. Other storages say their number,
     or 0 for no bound."""
-    return 1 if isinstance(storage, ClientStorage) else getattr(storage, "commits_at_once", 0)
+    return 1 if is_zeo(storage) else getattr(storage, "commits_at_once", 0)
 
 
 def lock_watches(server: Any, watch: Callable[[], Thread]) -> None:
@@ -95,7 +118,8 @@ def break_connection(protocol: Any) -> None:
 
 
 def is_zeo(storage: Any) -> bool:
-    return isinstance(storage, ClientStorage)
+    client = sys.modules.get("ZEO.ClientStorage")  # where nobody loaded it there is no client
+    return client is not None and isinstance(storage, client.ClientStorage)
 
 
 def ungreeted(storage: Any) -> Any:

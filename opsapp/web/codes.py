@@ -174,7 +174,10 @@ MEANINGS: dict[int, dict[str, str]] = {
         "problem": "Something went wrong here.",
         "unreadable": "An object in the store is damaged; `opsapp doctor` names all of them.",
     },
-    501: {"not_implemented": "The service runs under a server that cannot open WebSocket sessions."},
+    501: {
+        "not_implemented": "The service runs under a server that cannot open WebSocket sessions.",
+        "not_offered_here": "The standard has this, and the service does not (SCIM).",
+    },
     502: {
         "anchor_failed": "The place where the ledger is anchored did not take the anchor.",
         "bad_hash": "Other bytes arrived than those that were sent.",

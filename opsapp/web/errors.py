@@ -44,6 +44,7 @@ STATUS: dict[type[problems.Problem], int] = {
     problems.BeyondTheEnd: 416,
     problems.Invalid: 422,
     problems.TooMany: 429,
+    problems.NotOffered: 501,
     problems.UpstreamFailed: 502,
     problems.Unavailable: 503,
 }

@@ -17,7 +17,7 @@ from zope.interface import providedBy
 
 from opsapp.runtime import deletions, events
 from opsapp.runtime.cluster import certificateplaces, fence, leases, nodes
-from opsapp.runtime.internals import opened_databases
+from opsapp.runtime.internals import include_databases, opened_databases
 from opsapp.runtime.node import Node
 from opsapp.runtime.secrets import sealedstore
 from opsapp.runtime.store.transactions import ATTEMPTS, backoff
@@ -89,7 +89,7 @@ def set_up(config: Configurator) -> None:
     config.include("pyramid_retry")
     config.add_subscriber(wait_before_retry, BeforeRetry)
     config.include("pyramid_tm")
-    config.include("pyramid_zodbconn")
+    config.include(include_databases)
     config.set_request_factory(OpsRequest)
     config.set_root_factory(root_factory)
     config.set_security_policy(SecurityPolicy())

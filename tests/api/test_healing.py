@@ -526,6 +526,7 @@ def test_a_draft_is_tried_on_the_past(service):
     answer = service.otto.post_json(path, {"rule": RULE, "from": now - 3600, "to": now}).json
     assert (answer["from"], answer["to"]) == (now - 3600, now)
     service.vera.post_json(path, {"rule": draft}, status=403)
+    assert service.otto.post_json(path, {"rule": RULE, "to": 1}).json["from"] == 0
     wrong = service.otto.post_json(path, {"rule": {**draft, "condition": "a >"}, "days": 31}, status=422)
     assert wrong.json["fields"].keys() == {"rule.condition", "days"}
     backwards = service.otto.post_json(path, {"rule": draft, "from": now, "to": now - 60}, status=422)

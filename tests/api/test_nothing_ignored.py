@@ -101,3 +101,21 @@ def test_if_match_of_anything_is_a_change_of_what_is_there(service):
     service.otto.put_json(place, {"name": "Till"}, headers={"If-Match": "*"}, status=200)
     assert service.vera.get(place, headers={"If-Match": '"1"'}).json["name"] == "Till"
     service.otto.put_json(MONITORS + "/nobody", {"name": "Till"}, headers={"If-Match": "*"}, status=404)
+
+
+CALLED = ("name", "title", "label")
+
+
+@pytest.mark.shared
+def test_no_name_holds_what_turns_or_breaks_a_line(service):
+    """It stands in the subject of a mail, in a terminal, beside the names of others."""
+    tried = set()
+    for path, item in service.anonymous.get("/api/openapi.json").json["paths"].items():
+        body = item.get("post", {}).get("requestBody", {}).get("content", {}).get("application/json", {})
+        example = body.get("example")
+        for field in set(CALLED) & set(example if isinstance(example, dict) and "{" not in path else ()):
+            for name in ("a\r\nX-Evil: 1", "a\u202eb"):
+                refused = service.ada.post_json(path, example | {field: name}, status="*")
+                assert (refused.status_int, field in refused.json.get("fields", ())) == (422, True), (path, field)
+            tried.add(path)
+    assert tried >= {"/api/monitoring/incidents", "/api/monitoring/notices", "/api/healing/inlets", "/api/deployments"}

@@ -38,6 +38,16 @@ def test_who_is_on_call_now_until_when_how_reached_and_who_is_next(people, ops):
         ("otto", NOW, "layer 1"), ("ada", handover, "layer 1"), ("otto", handover + 24 * HOUR, "layer 1")]  # fmt: skip
 
 
+@pytest.mark.parametrize("path", ["/api/oncall/schedules/{ops}/shifts", "/api/maintenance/calendar"])
+def test_a_span_that_is_too_long_or_ends_before_it_begins_is_refused_not_cut(people, ops, path):
+    path = path.format(ops=ops)
+    for since, until in ((NOW, NOW + 62 * 24 * HOUR + 1), (NOW, NOW - 1)):
+        refused = people.vera.get(f"{path}?since={since}&until={until}", status=422)
+        assert refused.json["fields"].keys() == {"until"}
+    people.vera.get(f"{path}?since={NOW}&until={NOW + 62 * 24 * HOUR}")
+    assert people.vera.get(f"{path}?since={NOW}&until={NOW}").json == []
+
+
 def test_an_operator_overrides_and_takes_it_back(people, ops):
     made = people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", SWAP, status=201).json
     assert (made["user"], made["start"], made["end"], made["created_by"]) == (

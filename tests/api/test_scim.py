@@ -6,7 +6,7 @@ import pytest
 
 from opsapp.auth.resources import open_session, users_of
 from opsapp.auth.scimconfig import ScimSettings
-from tests.support.scim import TYPE, Provider
+from tests.support.scim import TYPE, USER, Provider
 
 
 @pytest.fixture
@@ -117,6 +117,23 @@ def test_the_forms_of_a_patch(provider):
     assert provider.found("Users", 'userName eq "grace"') == []
 
 
+def test_an_address_that_is_added_leaves_the_others(provider):
+    work = {"value": "g@example.org", "type": "work", "primary": True}
+    place = "/Users/" + provider.user("grace", emails=[work])["id"]
+    home = {"value": "home@example.org", "type": "home", "primary": True}
+    user = provider.patch(place, {"op": "add", "path": "emails", "value": [home]})
+    assert user["emails"] == [work | {"primary": False}, home]
+    assert provider.patch(place, {"op": "Add", "value": {"emails": [home]}})["emails"] == user["emails"]
+    user = provider.patch(place, {"op": "replace", "path": "emails[primary eq true].value", "value": "at@example.org"})
+    assert user["emails"][1] == home | {"value": "at@example.org"}
+    user = provider.patch(place, {"op": "remove", "path": 'emails[value eq "at@example.org"]'})
+    assert [email["type"] for email in user["emails"]] == ["work"]
+    other = {"value": "w@example.org"}
+    user = provider.patch(place, {"op": "replace", "path": 'emails[type eq "work"]', "value": other})
+    assert [email["value"] for email in user["emails"]] == ["w@example.org"]
+    assert provider.patch(place, {"op": "remove", "path": 'emails[type eq "work"]'})["emails"] == []
+
+
 def test_put_replaces_all(provider):
     user = provider.user("grace", externalId="a", displayName="Grace")
     changed = provider.ask("PUT", "/Users/" + user["id"], {"userName": "grace", "active": False})
@@ -134,6 +151,13 @@ def test_put_replaces_all(provider):
         ({"op": "replace", "path": "active", "value": "maybe"}, "invalidValue"),
         ({"op": "replace", "path": "userName", "value": ""}, "invalidValue"),
         ({"op": "replace", "path": "id", "value": "x"}, "mutability"),
+        ({"op": "replace", "path": "meta.created", "value": "x"}, "mutability"),
+        ({"op": "add", "path": 'groups[value eq "x"]', "value": "x"}, "mutability"),
+        ({"op": "add", "path": "displayName"}, "invalidValue"),
+        ({"op": "replace", "path": "emails"}, "invalidValue"),
+        ({"op": "replace", "path": 'emails[value eq "a@b"].value', "value": "c@d"}, "noTarget"),
+        ({"op": "replace", "path": 'emails[display co "a"].value', "value": "c@d"}, "invalidFilter"),
+        ({"op": "replace", "path": "emails.value", "value": "c@d"}, "invalidFilter"),
         ({"op": "replace", "path": "][", "value": "x"}, "invalidPath"),
         ({"op": "replace", "value": "x"}, "invalidSyntax"),
         ({"op": "replace", "path": "displayName", "value": "x" * 257}, "invalidValue"),
@@ -246,7 +270,25 @@ def test_what_it_may_ask_before_it_begins(provider):
     for row in provider.get("/Schemas")["Resources"]:
         assert provider.get("/Schemas/" + row["id"]) == row
     assert provider.get("/ResourceTypes/User")["endpoint"] == "/Users"
+    for place in ("/ServiceProviderConfig", "/ResourceTypes/User", "/Schemas/" + USER):
+        assert provider.get(place)["meta"]["location"] == "http://localhost/scim/v2" + place
+    for place in ("/ServiceProviderConfig", "/ResourceTypes", "/Schemas", "/Schemas/" + USER):
+        provider.get(place + "?filter=id+eq+%22User%22", status=403)
     provider.get("/Schemas/nothing", status=404)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *((method, "/Me") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")),
+        *(("POST", place) for place in ("/Bulk", "/.search", "/Users/.search", "/Groups/.search")),
+        ("GET", ""),
+    ],
+)
+def test_what_the_standard_has_and_is_not_offered_says_so(service, provider, method, path):
+    body = {} if method in ("POST", "PUT", "PATCH") else None
+    assert provider.ask(method, path, body, status=501)["status"] == "501"
+    getattr(service.anonymous, method.lower())("/scim/v2" + path, status=401)
 
 
 @pytest.mark.parametrize(

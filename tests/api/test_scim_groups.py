@@ -87,6 +87,8 @@ def test_groups_are_found(provider):
     assert "members" not in provider.get("/Groups?attributes=id,displayName")["Resources"][0]
     only = provider.get(f"/Users/{a}?attributes=userName,name.givenName")
     assert only.keys() == {"id", "schemas", "userName"}
+    without = provider.get(f"/Users/{a}?excludedAttributes=urn:ietf:params:scim:schemas:core:2.0:User:active")
+    assert "active" not in without
     assert "userName" not in provider.get("/Users?excludedAttributes=userName")["Resources"][0]
     assert provider.group("SHOP", status=409)["scimType"] == "uniqueness"
 
@@ -99,6 +101,9 @@ def test_groups_are_found(provider):
         ({"op": "remove", "path": 'members[value eq "\\x"]'}, "invalidValue"),
         ({"op": "add", "path": "owners", "value": "x"}, "invalidPath"),
         ({"op": "remove", "path": "displayName"}, "invalidValue"),
+        ({"op": "add", "path": "members"}, "invalidValue"),
+        ({"op": "replace", "path": "id", "value": "x"}, "mutability"),
+        ({"op": "replace", "path": "meta.location", "value": "x"}, "mutability"),
     ],
 )
 def test_a_patch_that_cannot_be_carried_out_changes_nothing(provider, operation, kind):

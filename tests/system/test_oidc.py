@@ -157,6 +157,13 @@ def test_wrong_states(browser, provider, change):
     browser.get("/api/auth/oidc/callback", status=400)
 
 
+@pytest.mark.attack
+def test_an_answer_that_names_another_issuer_is_refused(browser, provider):
+    """RFC 9207: a provider that answers for another one gets no code."""
+    come_back(browser, provider.sign_in(begin(browser)) + "&iss=http%3A%2F%2Fother.example", 400)
+    come_back(browser, provider.sign_in(begin(browser)) + "&" + urllib.parse.urlencode({"iss": provider.url}))
+
+
 def test_a_flow_runs_out(service, browser, provider):
     back = provider.sign_in(begin(browser))
     service.clock.advance(601)

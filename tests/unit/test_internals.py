@@ -13,6 +13,7 @@ import pytest
 import transaction
 import ZEO
 import ZODB
+import zodburi
 from persistent.mapping import PersistentMapping
 from pyramid import testing
 from ZEO.ClientStorage import ClientStorage
@@ -119,13 +120,33 @@ def test_transaction_knows_who_has_joined(database):
     connection.close()
 
 
-def test_pyramid_zodbconn_keeps_its_databases_in_the_registry():
-    with testing.testConfig(settings={"zodbconn.uri": "memory://"}) as config:
+@pytest.mark.parametrize("address", ["memory://", "file://{}/main.fs", "file://{}/./main.fs?connection_cache_size=10000"])
+def test_pyramid_zodbconn_keeps_its_databases_in_the_registry_and_asks_us_what_an_address_means(address, tmp_path):
+    address = address.format(tmp_path)
+    with testing.testConfig(settings={"zodbconn.uri": address}) as config:
         config.include("pyramid_tm")
-        config.include("pyramid_zodbconn")
+        config.include(internals.include_databases)
         databases = internals.opened_databases(config.registry)
         assert [type(db) for db in databases.values()] == [ZODB.DB]
-        databases[""].close()
+        opened = _said_of(databases[""])
+    factory, options = zodburi.resolve_uri(address)
+    assert opened == _said_of(ZODB.DB(factory(), **{**options, "database_name": ""}))
+    assert opened["objects"] == internals.UNSAID
+
+
+def _said_of(database):
+    """What an address decides, of a database that is closed then."""
+    storage = database.storage
+    said = {
+        "kind": type(storage),
+        "file": storage.getName() if isinstance(storage, FileStorage) else "",
+        "objects": database.getCacheSize(),
+        "bytes": database.getCacheSizeBytes(),
+        "connections": database.getPoolSize(),
+        "name": database.database_name,
+    }
+    database.close()
+    return said
 
 
 def test_apprise_looks_in_its_tracker_who_has_a_message():

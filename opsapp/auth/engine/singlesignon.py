@@ -53,6 +53,15 @@ class Flow(NamedTuple):
     begun_at: float
 
 
+class ProviderAnswer(NamedTuple):
+    """What the browser comes back with, by the names of its parameters; each may be empty."""
+
+    state: str
+    code: str
+    error: str
+    iss: str
+
+
 def settings_of(node: Node) -> OidcSettings:
     """The configured provider; NotFound where single sign-on is off."""
     settings = node.config[OidcSettings]
@@ -99,19 +108,20 @@ def keep_description(node: Node, settings: OidcSettings, text: str) -> None:
     node.registry[DESCRIPTION] = Description(settings.issuer, until, text)
 
 
-def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> LoggedIn:
+def finish(node: Node, sealed: str, given: ProviderAnswer, client: Client) -> LoggedIn:
     """Each flow ends once, with success or without."""
     settings, lane = settings_of(node), node.lane("oidc", AT_ONCE)
     if lane.waiting() >= MOST_WAITING:  # the flow is not used up: the browser may come back with it
         raise Unavailable("The identity provider is slow. Try again.", code="provider_slow", retry_after=5)
     try:
-        flow = _opened(node, sealed, given["state"])
+        flow = _opened(node, sealed, given.state)
         if not node.transact(federation.use_state, flow.state, node.clock.now() + FLOW_S):
             raise _bad_state()
-        if given["error"] or not given["code"]:
+        another = given.iss not in ("", settings.issuer)  # who answers for another provider (RFC 9207) gets no code
+        if given.error or not given.code or another:
             raise Malformed("The identity provider did not let you in.", code="provider_error")
         text = described(node, settings)
-        claims = lane.run(_identify, node, settings, text, flow, given["code"])
+        claims = lane.run(_identify, node, settings, text, flow, given.code)
         entered = node.transact(_enter, claims, settings, client, node.config[LoginSettings].session_s)
         if isinstance(entered, Problem):
             raise entered

@@ -55,8 +55,8 @@ def callback(context: Oidc, request: Request) -> Deferred:
     """Back from the identity provider: a session, as a cookie for a browser, as JSON for a program."""
     node, client, secure = request.node, client_of(request), request.scheme == "https"
     singlesignon.settings_of(node)
-    given = {name: request.GET.get(name, "") for name in ("state", "code", "error")}
-    kept = flow_cookie(given["state"])
+    given = singlesignon.ProviderAnswer(*(request.GET.get(name, "") for name in singlesignon.ProviderAnswer._fields))
+    kept = flow_cookie(given.state)
     sealed = request.cookies.get(kept, "")
     wants_json = "application/json" in request.headers.get("Accept", "")
     life = int(node.config[LoginSettings].session_s)

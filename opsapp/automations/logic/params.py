@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from opsapp.lib.visible import name_kind
 from opsapp.wire.commands import DESCRIPTORS
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
@@ -152,5 +153,5 @@ class WebhookParams(Params):
 class NotificationParams(Params):
     channels: Annotated[tuple[Annotated[str, Text(1, 200)], ...], Most(50, unique=True)] = ()
     severity: Annotated[str, Choice(*SEVERITIES)] = "info"
-    title: Annotated[str, Text(1, 200)]
+    title: Annotated[str, name_kind()]
     message: Annotated[str, Text(0, 10_000)] = ""

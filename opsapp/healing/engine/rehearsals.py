@@ -48,7 +48,7 @@ DRAFT = "draft"
 
 def span_of(asked: PastAsked, now: float) -> AskedTime:
     end = now if asked.until is None else min(asked.until, now)
-    start = end - asked.days * DAY if asked.since is None else asked.since
+    start = max(0.0, end - asked.days * DAY) if asked.since is None else asked.since
     if start >= end:
         raise Invalid({"from": "must lie before `to`, and in the past"})
     if end - start > LONGEST_S:

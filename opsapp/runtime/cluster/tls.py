@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from ZEO.ClientStorage import ClientStorage
-from zodburi.resolvers import ClientStorageURIResolver
-
 from .certificateplaces import CA, CERT, KEY
 
 PORT = 9991  # zodburi's
@@ -49,8 +46,11 @@ def _context(directory: Path | None, kind: Any, _stamp: int) -> Any:
     return context
 
 
-def resolve(uri: str) -> tuple[Callable[[], ClientStorage], dict[str, Any]]:
+def resolve(uri: str) -> tuple[Callable[[], Any], dict[str, Any]]:
     """zodburi's resolver of zeos://HOST:PORT?tls=DIRECTORY; the other options are those of zeo://."""
+    from ZEO.ClientStorage import ClientStorage  # asyncio with it: a node without such a store does without them
+    from zodburi.resolvers import ClientStorageURIResolver
+
     where = urlsplit(uri)
     options = dict(parse_qsl(where.query))
     directory = options.pop("tls", "")
@@ -59,7 +59,7 @@ def resolve(uri: str) -> tuple[Callable[[], ClientStorage], dict[str, Any]]:
     given, database = ClientStorageURIResolver().interpret_kwargs(options)
     address = where.hostname, where.port or PORT
 
-    def factory() -> ClientStorage:
+    def factory() -> Any:
         context = client_context(Path(directory))
         return ClientStorage(address, ssl=context, ssl_server_hostname=address[0], **given)
 

@@ -20,7 +20,7 @@ from ZODB import DB
 from ZODB.POSException import ConflictError, POSError, ReadConflictError, ReadOnlyError, StorageError
 
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
-from opsapp.runtime.internals import has_changes, limit_waiting, load_classes_by, reserved_ids
+from opsapp.runtime.internals import UNSAID, has_changes, limit_waiting, load_classes_by, reserved_ids
 from opsapp.tree.classes import class_factory
 from opsapp.tree.root import Root, root_of
 
@@ -37,7 +37,6 @@ CONNECTIONS = 32  # above it ZODB warns: as many as are used at once, two by a t
 # not the indexes of a store with years of records: a page of a list reads hundreds of their pieces, and the cache must
 # hold those of the page that is asked for next. A store's URI may say otherwise (connection_cache_size,
 # connection_cache_size_bytes).
-UNSAID = 10_000  # zodburi's
 CACHE_OBJECTS = 4000
 CACHE_BYTES = 8 << 20
 FRESHEN_S = 20.0

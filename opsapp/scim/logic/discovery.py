@@ -50,6 +50,7 @@ class ServiceProviderConfig:
     sort: Supported
     etag: Supported
     schemes: Annotated[tuple[SupportedScheme, ...], Most(10), SaidAs("authenticationSchemes")]
+    meta: ResourceMeta
     schemas: Texts = (CONFIG,)
 
 
@@ -120,6 +121,7 @@ PROVIDER_CONFIG = ServiceProviderConfig(
     Supported(False),
     Supported(False),
     (SupportedScheme("oauthbearertoken", "Bearer token", "A token that an admin of this service makes."),),
+    ResourceMeta("ServiceProviderConfig", f"{BASE}/ServiceProviderConfig"),
 )
 TYPES = {
     name: ScimResourceType(

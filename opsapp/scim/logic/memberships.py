@@ -11,11 +11,10 @@ from opsapp.lib.provisioned import GroupName
 from opsapp.wire.dataclass import dataclass
 
 from .given import GivenObject, ScimRefused, rows_of, text_of, unquoted
-from .operations import Operation
+from .operations import READ_ONLY, Operation, refuse_read_only
 
 MEMBERS = "members"
 ONE_MEMBER = re.compile(r'members\[\s*value\s+eq\s+("(?:[^"\\]|\\.)*")\s*\]')
-READ_ONLY = frozenset({"id", "meta", "schemas"})
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,11 @@ def group_in(given: GivenObject) -> GroupChange:
 def patched(name: GroupName, members: Collection[str], operations: list[Operation]) -> GroupChange:
     change = GroupChange(name)
     for operation in operations:
-        told = (
-            [(operation.path, operation.value)] if operation.path else list(GivenObject(operation.value, "The value"))
-        )
+        if operation.path:
+            refuse_read_only(operation.path)
+            told = [(operation.path, operation.value)]
+        else:
+            told = list(GivenObject(operation.value, "The value"))
         for path, value in told:
             change = _applied(change, members, operation.op, path, value)
     return change

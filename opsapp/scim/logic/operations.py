@@ -10,6 +10,7 @@ from .given import GivenObject, ScimRefused, rows_of
 MOST = 1000
 CORE = re.compile(r"urn:ietf:params:scim:schemas:core:2\.0:(?:user|group):", re.IGNORECASE)
 OPS = frozenset({"add", "replace", "remove"})
+READ_ONLY = frozenset({"id", "meta", "groups", "schemas"})
 
 
 class Operation(NamedTuple):
@@ -37,7 +38,15 @@ def _operation(row: GivenObject) -> Operation:
         raise ScimRefused("invalidPath", "The path of an operation cannot be read.")
     if op == "remove" and not path:
         raise ScimRefused("noTarget", "A remove needs a path.")
+    if op != "remove" and "value" not in row:
+        raise ScimRefused("invalidValue", f"The operation {op} needs a value.")
     return Operation(op, _small(CORE.sub("", path)) if path else None, row.get("value"))
+
+
+def refuse_read_only(path: str) -> None:
+    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+    if name in READ_ONLY:
+        raise ScimRefused("mutability", f"{name} is read-only.")
 
 
 def _small(path: str) -> str:

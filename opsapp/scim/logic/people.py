@@ -9,8 +9,8 @@ from typing import Any
 
 from opsapp.lib.provisioned import ProvisionedEmail, ProvisionedPerson
 
-from .given import GivenObject, ScimRefused, flag_of, rows_of, text_of
-from .operations import Operation
+from .given import GivenObject, ScimRefused, flag_of, rows_of, text_of, unquoted
+from .operations import READ_ONLY, Operation, refuse_read_only
 
 TEXTS = {
     "username": "user_name",
@@ -21,15 +21,17 @@ TEXTS = {
     "name.familyname": "family_name",
 }
 NAME = "name"
-READ_ONLY = frozenset({"id", "meta", "groups", "schemas"})
 MOST_EMAILS = 10
-TYPED_EMAIL = re.compile(r'emails\[\s*type\s+eq\s+"([\w-]{1,40})"\s*\](?:\.value)?', re.IGNORECASE)
+# Entra ID sends the type, others what else an entry has.
+SOME_EMAILS = re.compile(
+    r'emails\[\s*(type|value|primary)\s+eq\s+("(?:[^"\\]|\\.)*"|true|false)\s*\](?:\.value)?', re.IGNORECASE
+)
 PATH = re.compile(r"[a-z$][\w.:$-]*(\[[^\]]{1,300}\])?(\.[a-z$][\w$-]*)?", re.IGNORECASE)
 
 
 def person_in(given: GivenObject) -> ProvisionedPerson:
     """All of it: what is left out is nothing."""
-    return _changed(ProvisionedPerson(""), _told_in(given))
+    return _changed(ProvisionedPerson(""), "replace", _told_in(given))
 
 
 def patched(person: ProvisionedPerson, operations: list[Operation]) -> ProvisionedPerson:
@@ -38,11 +40,12 @@ def patched(person: ProvisionedPerson, operations: list[Operation]) -> Provision
             told = _told_in(GivenObject(operation.value, "The value of an operation without a path"))
         else:
             told = _at(operation)
-        person = _changed(person, told)
+        person = _changed(person, operation.op, told)
     return person
 
 
 Told = Iterator[tuple[str, object]]
+Emails = tuple[ProvisionedEmail, ...]
 
 
 def _told_in(given: GivenObject) -> Told:
@@ -59,8 +62,7 @@ def _at(operation: Operation) -> Told:
     path = operation.path or ""
     if not PATH.fullmatch(path):
         raise ScimRefused("invalidPath", "The path of an operation cannot be read.")
-    if path in READ_ONLY:
-        raise ScimRefused("mutability", f"{path} is read-only.")
+    refuse_read_only(path)
     if path == NAME:
         return _told_in(GivenObject({NAME: _whole_name(operation)}))
     return iter([(path, None if operation.op == "remove" else operation.value)])
@@ -71,31 +73,36 @@ def _whole_name(operation: Operation) -> object:
     return parts if operation.op == "remove" else operation.value
 
 
-def _changed(person: ProvisionedPerson, told: Told) -> ProvisionedPerson:
+def _changed(person: ProvisionedPerson, op: str, told: Told) -> ProvisionedPerson:
     for path, value in told:
-        person = _assigned(person, path, value)
+        person = _assigned(person, op, path, value)
     if not person.user_name:
         raise ScimRefused("invalidValue", "userName is required.")
     return person
 
 
-def _assigned(person: ProvisionedPerson, path: str, value: object) -> ProvisionedPerson:
+def _assigned(person: ProvisionedPerson, op: str, path: str, value: object) -> ProvisionedPerson:
     if path in TEXTS:
         told: Any = {TEXTS[path]: text_of(value, path) or ("" if path == "username" else None)}
         return person._replace(**told)
     if path == "active":
         return person._replace(active=value is None or flag_of(value, path))
     if path == "emails":
-        return person._replace(emails=_emails(value))
-    typed = TYPED_EMAIL.fullmatch(path)
-    return person if typed is None else person._replace(emails=_with_email(person.emails, typed[1].lower(), value))
+        wanted = _emails(value)
+        return person._replace(emails=_limited(_joined(person.emails, wanted) if op == "add" else wanted))
+    if path.startswith(("emails[", "emails.")):
+        return person._replace(emails=_limited(_with_some(person.emails, path, value)))
+    return person
 
 
-def _emails(value: object) -> tuple[ProvisionedEmail, ...]:
-    rows = rows_of(value, "emails")
-    if len(rows) > MOST_EMAILS:
+def _limited(emails: Emails) -> Emails:
+    if len(emails) > MOST_EMAILS:
         raise ScimRefused("invalidValue", f"emails may have {MOST_EMAILS} entries.")
-    read = [(row.text("value"), row.text("type"), row.get("primary")) for row in rows]
+    return emails
+
+
+def _emails(value: object) -> Emails:
+    read = [(row.text("value"), row.text("type"), row.get("primary")) for row in rows_of(value, "emails")]
     return tuple(
         ProvisionedEmail(address, kind, primary is not None and flag_of(primary, "emails.primary"))
         for address, kind, primary in read
@@ -103,13 +110,25 @@ def _emails(value: object) -> tuple[ProvisionedEmail, ...]:
     )
 
 
-def _with_email(emails: tuple[ProvisionedEmail, ...], kind: str, value: object) -> tuple[ProvisionedEmail, ...]:
-    address = text_of(value, "emails.value")
-    others = tuple(email for email in emails if (email.type or "").lower() != kind)
+def _joined(emails: Emails, more: Emails) -> Emails:
+    """An address is there once, and at most one is the primary one: the newest."""
+    addresses, primary = {email.value for email in more}, any(email.primary for email in more)
+    others = (email for email in emails if email.value not in addresses)
+    return (*(email._replace(primary=email.primary and not primary) for email in others), *more)
+
+
+def _with_some(emails: Emails, path: str, value: object) -> Emails:
+    """Those that a filter names get another address, or go. Entra ID replaces one of a type that is not there yet."""
+    match = SOME_EMAILS.fullmatch(path)
+    if match is None:
+        raise ScimRefused("invalidFilter", 'Name entries of emails by type, value or primary: emails[type eq "…"].')
+    attribute, wanted = match[1].lower(), unquoted(match[2].lower())
+    some = [email for email in emails if str(getattr(email, attribute)).lower() == wanted.lower()]
+    address = text_of(value.get("value") if isinstance(value, dict) else value, "emails.value")
     if address is None:
-        return others
-    before = next((email for email in emails if (email.type or "").lower() == kind), None)
-    email = ProvisionedEmail(address, kind) if before is None else before._replace(value=address)
-    if len(others) >= MOST_EMAILS:
-        raise ScimRefused("invalidValue", f"emails may have {MOST_EMAILS} entries.")
-    return (*others, email)
+        return tuple(email for email in emails if email not in some)
+    if some:
+        return tuple(email._replace(value=address) if email in some else email for email in emails)
+    if attribute != "type":
+        raise ScimRefused("noTarget", f"There is no such entry: {path}")
+    return (*emails, ProvisionedEmail(address, wanted))

@@ -24,7 +24,9 @@ Text = str | None
 class ResourceMeta:
     leaves_out_null: ClassVar[bool] = True
 
-    resource_type: Annotated[Literal["User", "Group", "ResourceType", "Schema"], SaidAs("resourceType")]
+    resource_type: Annotated[
+        Literal["User", "Group", "ResourceType", "Schema", "ServiceProviderConfig"], SaidAs("resourceType")
+    ]
     location: str
     created: Text = None
     last_modified: Annotated[Text, SaidAs("lastModified")] = None

@@ -11,6 +11,7 @@ from pyramid.response import Response
 from opsapp.lib.problems import Invalid, Malformed, Problem, TooLarge, UnsupportedType
 from opsapp.scim.logic.discovery import MOST_RESULTS
 from opsapp.scim.logic.given import GivenObject, ScimRefused
+from opsapp.scim.logic.operations import CORE
 from opsapp.scim.logic.shown import BASE, LIST, ScimError, ScimGroup, ScimUser
 from opsapp.web.bodies import BODY_CAP
 from opsapp.web.jsontext import dumps, loads
@@ -86,16 +87,18 @@ class ChosenAttributes(NamedTuple):
 
     def has(self, attribute: str) -> bool:
         name = attribute.lower()
-        return name in ALWAYS or (name not in self.unwanted and (not self.wanted or name in self.wanted))
+        wanted = {name.partition(".")[0] for name in self.wanted}
+        return name in ALWAYS or (name not in self.unwanted and (not wanted or name in wanted))
 
 
 def chosen_in(request: Request) -> ChosenAttributes:
     """`attributes` names what is wanted, `excludedAttributes` what is not."""
-    wanted = (name.strip().lower() for name in request.GET.get("attributes", "").split(","))
-    unwanted = (name.strip().lower() for name in request.GET.get("excludedAttributes", "").split(","))
-    return ChosenAttributes(
-        frozenset(name.rpartition(":")[2].partition(".")[0] for name in wanted if name), frozenset(unwanted)
-    )
+    return ChosenAttributes(_names(request, "attributes"), _names(request, "excludedAttributes"))
+
+
+def _names(request: Request, parameter: str) -> frozenset[str]:
+    names = (name.strip().lower() for name in request.GET.get(parameter, "").split(","))
+    return frozenset(CORE.sub("", name) for name in names if name)
 
 
 def resource(request: Request, row: ScimUser | ScimGroup, status: int = 200) -> Response:
