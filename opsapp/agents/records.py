@@ -13,7 +13,7 @@ from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import WireError
 from opsapp.wire.kinds import Anything, AnyValues, Choice, DeclaredField, MapOf, Text, Whole
-from opsapp.wire.records import AT_TIMES, Between, Most, Told
+from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Told
 from opsapp.wire.reports import AgentMetrics, Id
 
 from .logic import STATUSES
@@ -40,8 +40,12 @@ class GivenAgent:
 
     component: ClassVar[str] = "Agent"
 
-    label: Annotated[str, name_kind()]
-    tags: Annotated[tuple[Tag, ...], Most(50, unique=True)] = ()
+    label: Annotated[str, name_kind(), FormField("Name", hint="As you call it. It can be changed later.")]
+    tags: Annotated[
+        tuple[Tag, ...],
+        Most(50, unique=True),
+        FormField("Tags", "names", "Words like web or shop", of="tag", by="name", clears=True),
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -149,13 +153,25 @@ class Deploy:
         "ssh_key": "/etc/opsapp/deploy-key",
     }
 
-    host: Annotated[str, Text(1, 253, r"[A-Za-z0-9:][A-Za-z0-9._:-]*", "a host name or address")]
-    ssh_user: Annotated[str, Text(1, 64, r"[A-Za-z_][A-Za-z0-9_.-]*", "a user name")]
-    ssh_key: Path
-    ssh_port: Annotated[int, Between(1, 65535)] = 22
-    label: Annotated[str | None, name_kind()] = None
-    host_key: HostKey | None = None
-    allow_plain_http: bool = False
+    host: Annotated[
+        str,
+        Text(1, 253, r"[A-Za-z0-9:][A-Za-z0-9._:-]*", "a host name or address"),
+        FormField("Host", hint="A name or an address that this server reaches."),
+    ]
+    ssh_user: Annotated[
+        str,
+        Text(1, 64, r"[A-Za-z_][A-Za-z0-9_.-]*", "a user name"),
+        FormField("SSH user", hint="root, or one that may use sudo without a password."),
+    ]
+    ssh_key: Annotated[Path, FormField("Key file on this server", hint="For example /root/.ssh/id_ed25519")]
+    ssh_port: Annotated[int, Between(1, 65535), FormField("SSH port", "number", preset="22")] = 22
+    label: Annotated[str | None, name_kind(), FormField("Name")] = None
+    host_key: Annotated[
+        HostKey | None, FormField("Host key", hint="Its SHA256: fingerprint. Empty: the one in known_hosts.")
+    ] = None
+    allow_plain_http: Annotated[
+        bool, FormField("Allow a server without TLS", "flag", "Its network can read the key then.")
+    ] = False
 
 
 @dataclass(frozen=True)

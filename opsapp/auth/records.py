@@ -21,6 +21,9 @@ EMAIL = Text(3, 254, r"[!-?A-~]+@[!-?A-~]+", "grace@example.org")
 
 Role = Annotated[str, Choice(*reversed(HIGHEST_FIRST))]
 Token = Annotated[str, Text(64, 64)]
+Password = Annotated[str, Text(10, 256)]
+NameChosen = Annotated[str, NAME, FormField("Name", hint="Small letters, digits, and . _ @ -")]
+RoleChosen = Annotated[Role, FormField("Role", "choice")]
 
 
 @dataclass(frozen=True)
@@ -122,12 +125,38 @@ class KeyShown:
     created_at: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class NewUser:
+    component: ClassVar[str] = "User"
+    sample: ClassVar[dict[str, str]] = {"username": "grace", "role": "operator", "password": "correct horse battery"}
+
+    username: NameChosen
+    role: RoleChosen = "viewer"
+    password: Annotated[
+        Password,
+        FormField("Password", "password", "At least 10 characters. The page of first steps asks for another one"),
+    ]
+    disabled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserSettings:
+    """What a change of a user may say."""
+
+    component: ClassVar[str] = "User"
+    sample: ClassVar[dict[str, str]] = {"password": "correct horse battery"}
+
+    role: RoleChosen = "viewer"
+    password: Annotated[Password, FormField("New password", "password")]
+    disabled: bool = False
+
+
 @dataclass(frozen=True)
 class InvitationRecord:
     sample: ClassVar[dict[str, str]] = {"username": "grace", "role": "operator"}
 
-    username: Annotated[str, NAME, FormField("Name", hint="Small letters, digits, and . _ @ -")]
-    role: Annotated[Role, FormField("Role", "choice")] = "viewer"
+    username: NameChosen
+    role: RoleChosen = "viewer"
     email: Annotated[str | None, EMAIL, FormField("E-mail", hint="Only to know for whom it is")] = None
     id: Told[str] = ""
     invited_by: Told[str] = ""

@@ -7,12 +7,9 @@ from typing import Literal
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import Body, Paging, choice, field, flag, name_text, order, text, whole, with_settings
+from opsapp.web.fields import Body, Paging, choice, flag, name_text, order, text, whole, with_settings
 from opsapp.wire.dataclass import dataclass
 
-from .records import NAME
-
-USERNAME = field(NAME)
 PASSWORD = text(10, 256)
 
 
@@ -93,20 +90,6 @@ class Confirmation(Body):
 class Confirmed(Body):
     status = choice("ok")
     confirmed_until = whole()
-
-
-class NewUser(Body):
-    sample = {"username": "grace", "role": "operator", "password": "correct horse battery"}
-    username = USERNAME
-    role = choice(*ROLES, default="viewer")
-    password = PASSWORD
-    disabled = flag(default=False)
-
-
-class ChangedUser(Body):
-    role = choice(*ROLES, optional=True)
-    password = field(PASSWORD, optional=True)
-    disabled = flag(optional=True)
 
 
 class NameList(Paging):

@@ -11,16 +11,18 @@ from typing import Annotated, ClassVar, Literal
 from opsapp.lib.visible import name_kind
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Scalar, Text, Whole
-from opsapp.wire.records import AT_TIMES, Most, Sealed, Told
+from opsapp.wire.records import AT_TIMES, FormField, Most, Sealed, Told
 
 from .logic.inputs import Input
 from .logic.params import Params
 from .logic.runs import STATUSES
-from .logic.settings import BY_TYPE, TYPES, AutomationSettings, InputsDeclared, Schedule
+from .logic.settings import BY_TYPE, PARAMS, TYPES, AutomationSettings, InputsDeclared, Schedule
 
 Since = Annotated[int, Whole()]
 DeclaredInput = Input  # of an automation or a template
+PARAMS_OF = PARAMS  # by the type
 SecretName = Annotated[str, Text(1, 64, r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a word like deploy-token")]
+Value = Annotated[str, Text(1, 20_000)]
 AllowedFor = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(1000, unique=True)]
 Status = Annotated[str, Choice(*STATUSES)]
 Type = Annotated[str, Choice(*TYPES)]
@@ -130,9 +132,9 @@ class RunRecord(RunRow):
 class NewSecret:
     component: ClassVar[str] = "Secret"
 
-    name: SecretName
-    value: Annotated[str, Text(1, 20_000)]
-    allowed_for: AllowedFor = ()
+    name: Annotated[SecretName, FormField("Name", hint="Scripts use it as {{secret:name}}")]
+    value: Annotated[Value, FormField("Value", "password", "It is sealed, and never shown again")]
+    allowed_for: Annotated[AllowedFor, FormField("Automations that may use it", "picks")] = ()
 
 
 @dataclass(frozen=True)
@@ -140,18 +142,18 @@ class SecretAsCode:
     """A secret of a document: `allowed_for` names automations. Without a value it keeps the one that it has."""
 
     name: SecretName
-    value: Annotated[str | None, Text(1, 20_000), Sealed()] = None
+    value: Annotated[Value | None, Sealed()] = None
     allowed_for: AllowedFor = ()
 
 
 @dataclass(frozen=True)
 class SecretValue:
-    value: Annotated[str, Text(1, 20_000)]
+    value: Annotated[Value, FormField("New value", "password")]
 
 
 @dataclass(frozen=True)
 class SecretUse:
-    automation_id: Annotated[str, Text(1, 64)]
+    automation_id: Annotated[str, Text(1, 64), FormField("Automation", "choice")]
 
 
 @dataclass(frozen=True)

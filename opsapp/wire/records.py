@@ -100,6 +100,7 @@ class FormField(NamedTuple):
     unsaid: str = ""
     whole: str = ""
     spare: bool = False
+    like: str = ""
 
 
 # -- the plan of a declaration, made once

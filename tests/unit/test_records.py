@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.automations.records import PARAMS_OF
 from opsapp.lib.addresses import public, restored_settings, shown_settings
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.records import HealingWindowRecord, WindowDone, WindowRecord
@@ -313,7 +314,10 @@ def test_a_form_asks_for_what_says_how():
         "Name", "Start", "End", "Repeats", "Covers", "Healing in this time",
     ]  # fmt: skip
     assert [each.name for each in inputs(HealingWindowRecord)] == ["target", "duration", "action", "reason"]
-    assert [each.name for each in inputs(Plan, "mode", "tags", "size")] == ["tags", "mode"]
+    assert [each.name for each in inputs(Plan, "mode", "tags")] == ["mode", "tags"]
+    assert [each.name for each in inputs(Plan, "tags", within="params")] == ["params.tags"]
+    with pytest.raises(KeyError):  # a form that asks for what does not say how
+        inputs(Plan, "size")
 
 
 def test_a_form_asks_for_rows_and_for_choices_that_may_be_left_open():
@@ -321,6 +325,12 @@ def test_a_form_asks_for_rows_and_for_choices_that_may_be_left_open():
     assert [each.name for each in groups.fields] == ["id", "name", "collapsed", "monitors"]
     language, by = inputs(PageRecord, "language", "subscribe_by")
     assert (language.required, language.unsaid, by.choices) == (False, "as usual", ("mail", "webhook"))
+
+
+def test_a_form_asks_for_rows_of_plain_values_by_one_input_each():
+    in_order, stops = inputs(PARAMS_OF["composite"])
+    assert [(each.name, each.kind, each.of) for each in in_order.fields] == [("automation_id", "name", "automation")]
+    assert (stops.kind, stops.unsaid, stops.fields) == ("flag", "yes", ())
 
 
 def test_a_secret_is_stored_apart_and_shown_to_nobody():

@@ -7,7 +7,7 @@ from pyramid.request import Request
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine import accounts, secondfactor
 from opsapp.auth.logic.names import password_problem
-from opsapp.auth.records import Person, UserShown
+from opsapp.auth.records import NewUser, Person, UserSettings, UserShown
 from opsapp.auth.resources import User, Users
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import ROLES
@@ -69,7 +69,7 @@ def _unread(damage: Damage) -> UserShown:
     Users,
     role="admin",
     confirmed=True,
-    body=schemas.NewUser,
+    body=NewUser,
     also=lambda users, request, sound: wrong_password(sound.get("username", ""), sound),
     returns=UserShown,
     audit="user.create",
@@ -91,7 +91,7 @@ def user(context: User, request: Request) -> UserShown:
     User,
     role="admin",
     confirmed=True,
-    body=schemas.ChangedUser,
+    body=UserSettings,
     also=lambda user, request, sound: wrong_password(user.__name__, sound),
     read_only=UserShown,
     returns=UserShown,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, Number, Object, Scalar, Text, Whole
-from opsapp.wire.records import Most, made
+from opsapp.wire.records import FormField, Most, made
 
 KINDS = {"string": Text(0, 20_000), "integer": Whole(), "number": Number(), "boolean": Flag()}
 
@@ -16,12 +16,20 @@ KINDS = {"string": Text(0, 20_000), "integer": Whole(), "number": Number(), "boo
 class Input:
     """What may, or must, be given to a run."""
 
-    name: Annotated[str, Text(1, 64, r"[A-Za-z_][A-Za-z0-9_]*", "a word like path")]
-    type: Annotated[str, Choice(*KINDS, "choice")] = "string"
-    default: Annotated[Any, Scalar()] = None
-    required: bool = False
-    choices: Annotated[tuple[Annotated[str, Text(1, 1000)], ...], Most(200, unique=True)] = ()
-    description: Annotated[str, Text(0, 1000)] = ""
+    name: Annotated[
+        str,
+        Text(1, 64, r"[A-Za-z_][A-Za-z0-9_]*", "a word like path"),
+        FormField("Name", hint="In scripts it is {{input:name}}"),
+    ]
+    type: Annotated[str, Choice(*KINDS, "choice"), FormField("Type", "choice", preset="string")] = "string"
+    default: Annotated[Any, Scalar(), FormField("Default value", "like", like="type")] = None
+    required: Annotated[bool, FormField("Required", "flag")] = False
+    choices: Annotated[
+        tuple[Annotated[str, Text(1, 1000)], ...],
+        Most(200, unique=True),
+        FormField("Choices", "list", "With commas. For the type choice"),
+    ] = ()
+    description: Annotated[str, Text(0, 1000), FormField("Description")] = ""
 
     @property
     def kind(self) -> JsonKind:

@@ -13,7 +13,7 @@ from opsapp.lib.visible import name_kind
 from opsapp.wire.commands import DESCRIPTORS
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
-from opsapp.wire.records import Between, Most
+from opsapp.wire.records import Between, FormField, Most
 from opsapp.wire.urls import text_problem, web_problem
 
 from . import references, shelltext
@@ -77,9 +77,15 @@ class Params:
 class Targeted(Params):
     """Says on which hosts it runs. Where none is named it runs on a node of this service."""
 
-    agent_id: Annotated[str | None, ID] = None
-    hostname: Annotated[str | None, Text(1, 255)] = None
-    tag: Annotated[str | None, Text(1, 64)] = None
+    agent_id: Annotated[
+        str | None, ID, FormField("On this host, whatever it is called", "name", of="host", unsaid="none")
+    ] = None
+    hostname: Annotated[
+        str | None, Text(1, 255), FormField("On the host", "name", of="host", by="hostname", unsaid="none", clears=True)
+    ] = None
+    tag: Annotated[
+        str | None, Text(1, 64), FormField("On all with the tag", "name", of="tag", by="name", unsaid="none")
+    ] = None
 
     @property
     def targets(self) -> dict[str, str]:
@@ -95,14 +101,26 @@ class Targeted(Params):
 class ProgramParams(Targeted):
     """`descriptors`: what the program reads from a sealed descriptor, whose number its environment has instead."""
 
-    descriptors: Annotated[dict[str, str] | None, BY_DESCRIPTOR] = None
+    descriptors: Annotated[
+        dict[str, str] | None,
+        BY_DESCRIPTOR,
+        FormField(
+            "Secrets by file descriptor (JSON)",
+            "json",
+            '{"TOKEN_FD": "{{secret:name}}"}: the script reads it with cat /dev/fd/$TOKEN_FD',
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptParams(ProgramParams):
-    script: Annotated[str, Text(1, 65_000)]
-    interpreter: Annotated[str | None, Text(1, 255, r"[A-Za-z0-9/._+-]+", "/bin/bash or python3")] = None
-    env: Annotated[dict[str, str] | None, ENVIRONMENT] = None
+    script: Annotated[str, Text(1, 65_000), FormField("Script", "script")]
+    interpreter: Annotated[
+        str | None,
+        Text(1, 255, r"[A-Za-z0-9/._+-]+", "/bin/bash or python3"),
+        FormField("Interpreter", hint="/bin/bash or python3. Empty: /bin/sh"),
+    ] = None
+    env: Annotated[dict[str, str] | None, ENVIRONMENT, FormField("Environment (JSON)", "json", '{"LANG": "C"}')] = None
 
     @staticmethod
     def across(sound: Mapping[str, Any]) -> dict[str, str]:
@@ -119,14 +137,16 @@ class ScriptParams(ProgramParams):
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceParams(Targeted):
-    service: Annotated[str, Text(1, 255, r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", "nginx")]
-    action: Annotated[str, Choice(*SERVICE_ACTIONS)]
+    service: Annotated[
+        str, Text(1, 255, r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", "nginx"), FormField("Service", hint="nginx")
+    ]
+    action: Annotated[str, Choice(*SERVICE_ACTIONS), FormField("What to do", "choice")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentCommandParams(ProgramParams):
-    command: Annotated[str, Text(1, 65_000)]
-    timeout: Annotated[int | None, Between(1, 3600)] = None
+    command: Annotated[str, Text(1, 65_000), FormField("Command", "script")]
+    timeout: Annotated[int | None, Between(1, 3600), FormField("Time limit of the command", "duration")] = None
 
     @property
     def place(self) -> str:
@@ -139,10 +159,17 @@ class AgentCommandParams(ProgramParams):
 
 @dataclass(frozen=True)
 class WebhookParams(Params):
-    url: Annotated[str, Text(1, 4000), CheckedBy(_address_problem)]
-    method: Annotated[str, Choice(*METHODS)] = "POST"
-    headers: Annotated[dict[str, str] | None, HEADERS] = None
-    body: Annotated[Any, Anything()] = None
+    url: Annotated[
+        str,
+        Text(1, 4000),
+        CheckedBy(_address_problem),
+        FormField("Address", hint="https://… It may hold {{secret:name}}."),
+    ]
+    method: Annotated[str, Choice(*METHODS), FormField("Method", "choice", unsaid="as usual")] = "POST"
+    headers: Annotated[dict[str, str] | None, HEADERS, FormField("Headers (JSON)", "json", '{"X-Name": "value"}')] = (
+        None
+    )
+    body: Annotated[Any, Anything(), FormField("Body (JSON)", "json")] = None
 
     @property
     def place(self) -> str:
@@ -151,7 +178,13 @@ class WebhookParams(Params):
 
 @dataclass(frozen=True, kw_only=True)
 class NotificationParams(Params):
-    channels: Annotated[tuple[Annotated[str, Text(1, 200)], ...], Most(50, unique=True)] = ()
-    severity: Annotated[str, Choice(*SEVERITIES)] = "info"
-    title: Annotated[str, name_kind()]
-    message: Annotated[str, Text(0, 10_000)] = ""
+    channels: Annotated[
+        tuple[Annotated[str, Text(1, 200)], ...],
+        Most(50, unique=True),
+        FormField(
+            "Channels", "names", "Names with commas. Empty: all that take it.", of="channel", by="name", clears=True
+        ),
+    ] = ()
+    severity: Annotated[str, Choice(*SEVERITIES), FormField("Severity", "choice", unsaid="as usual")] = "info"
+    title: Annotated[str, name_kind(), FormField("Title")]
+    message: Annotated[str, Text(0, 10_000), FormField("Message", "area")] = ""

@@ -15,7 +15,7 @@ from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import ByField, CheckedBy, Choice, Text
-from opsapp.wire.records import Between, DeclaredObject, InAnswers, Most, settings_of
+from opsapp.wire.records import Between, DeclaredObject, FormField, InAnswers, Most, settings_of
 
 from .inputs import Input, declaration_problem
 from .params import AgentCommandParams, NotificationParams, Params, ScriptParams, ServiceParams, WebhookParams
@@ -63,22 +63,49 @@ InputsDeclared = Annotated[
 class AutomationSettings:
     sample: ClassVar[dict[str, Any]] = {"name": "Clean up", "type": "script", "params": {"script": "echo done"}}
 
-    name: Annotated[str, name_kind()]
+    name: Annotated[str, name_kind(), FormField("Name")]
     type: Annotated[str, Choice(*TYPES)]
     params: Annotated[Params, BY_TYPE]
     icon: Annotated[str | None, Text(0, 100), InAnswers(Text())] = None  # each type has one
-    description: Annotated[str, Text(0, 4000)] = ""
-    schedule: Schedule = None
-    timezone: Annotated[str | None, Text(1, 60), CheckedBy(zone_problem)] = None
+    description: Annotated[str, Text(0, 4000), FormField("Description")] = ""
+    schedule: Annotated[
+        Schedule,
+        FormField(
+            "Schedule",
+            "schedule",
+            "An expression has minute, hour, day, month and weekday: 0 3 * * 1",
+            unsaid="Only by hand",
+            clears=True,
+        ),
+    ] = None
+    timezone: Annotated[
+        str | None,
+        Text(1, 60),
+        CheckedBy(zone_problem),
+        FormField("Time zone", hint="Europe/Berlin. Empty: that of the service.", clears=True),
+    ] = None
     catch_up: bool = False
     enabled: bool = True
-    timeout: Annotated[int, Between(1, 86_400)] = 300
-    concurrency: Literal["queue", "skip", "replace"] = "queue"
-    retries: Annotated[int, Between(0, 10)] = 0
-    requires_approval: bool = False
-    approvers: Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(100, unique=True)] = ()
-    quorum: Annotated[int, Between(1, 20)] = 1
-    inputs: InputsDeclared = ()
+    timeout: Annotated[int, Between(1, 86_400), FormField("Time limit", "duration")] = 300
+    concurrency: Annotated[
+        Literal["queue", "skip", "replace"], FormField("When one runs already", "choice", unsaid="as usual")
+    ] = "queue"
+    retries: Annotated[int, Between(0, 10), FormField("Retries", "number")] = 0
+    requires_approval: Annotated[bool, FormField("Ask before each run", "flag")] = False
+    approvers: Annotated[
+        tuple[Annotated[str, Text(1, 64)], ...],
+        Most(100, unique=True),
+        FormField(
+            "Who may approve",
+            "names",
+            "User names with commas. Empty: operators but who asked.",
+            of="user",
+            by="username",
+            clears=True,
+        ),
+    ] = ()
+    quorum: Annotated[int, Between(1, 20), FormField("Approvals needed", "number")] = 1
+    inputs: Annotated[InputsDeclared, FormField("Inputs", "rows", "What is asked for when it is run")] = ()
 
     @property
     def outline(self) -> tuple[str, str, str]:

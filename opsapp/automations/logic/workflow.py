@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from opsapp.wire.dataclass import dataclass
-from opsapp.wire.records import Most
+from opsapp.wire.records import FormField, Most, SaidAs
 
 from .params import ID, Params
 
 DEEPEST = 10
 GOOD = "done"
+Used = Annotated[str, ID, SaidAs("automation_id"), FormField("Automation", "name", of="automation")]
 
 
 class Step(NamedTuple):
@@ -28,10 +29,10 @@ class Step(NamedTuple):
 class WorkflowStep:
     """A part of a workflow, and the steps that follow it."""
 
-    id: Annotated[str, ID]
-    automation_id: Annotated[str, ID]
-    on_success: Annotated[str | None, ID] = None
-    on_failure: Annotated[str | None, ID] = None
+    id: Annotated[str, ID, FormField("Its name", hint="A short word, like backup")]
+    automation_id: Used
+    on_success: Annotated[str | None, ID, FormField("After success, start", clears=True)] = None
+    on_failure: Annotated[str | None, ID, FormField("After failure, start", clears=True)] = None
 
     def ways(self) -> list[str]:
         return [name for name in (self.on_success, self.on_failure) if name]
@@ -39,8 +40,8 @@ class WorkflowStep:
 
 @dataclass(frozen=True)
 class CompositeParams(Params):
-    automations: Annotated[tuple[Annotated[str, ID], ...], Most(50, least=1)]
-    stop_on_failure: bool = True
+    automations: Annotated[tuple[Used, ...], Most(50, least=1), FormField("Automations, in order", "rows")]
+    stop_on_failure: Annotated[bool, FormField("Stop when one fails", "flag")] = True
 
     @property
     def children(self) -> tuple[str, ...]:
@@ -67,8 +68,12 @@ class CompositeParams(Params):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowParams(Params):
-    start: Annotated[str | None, ID] = None
-    steps: Annotated[tuple[WorkflowStep, ...], Most(100, least=1)]
+    start: Annotated[str | None, ID, FormField("First step")] = None
+    steps: Annotated[
+        tuple[WorkflowStep, ...],
+        Most(100, least=1),
+        FormField("Steps", "rows", "Each step names the one that comes next. Empty: the workflow ends there."),
+    ]
 
     @property
     def children(self) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from opsapp.automations.records import PARAMS_OF, AutomationRecord, DeclaredInput
 from opsapp.ui import parts
 from opsapp.ui.shapes import automations, runs
 
-from .shape import Act, Field, Page, Part, switch, told
+from .shape import Act, Field, Page, Part, inputs, switch, told
 
 CANCEL = Act(
     "cancel",
@@ -19,96 +20,24 @@ CANCEL = Act(
 RUN = Act("run", "Run now", "POST /api/automations/{id}/run", inputs="inputs", goes="/automations/runs/{run_id}")
 CHANGE = "PUT /api/automations/{id}"
 DISABLE, ENABLE = switch(CHANGE, on=False), switch(CHANGE, on=True)
-CONCURRENCY = Field("concurrency", "When one runs already", "choice", ("queue", "skip", "replace"))
-CRON = "An expression has minute, hour, day, month and weekday: 0 3 * * 1"
-SCHEDULE = (
-    Field("schedule", "Schedule", "schedule", hint=CRON, unsaid="Only by hand", clears=True),
-    Field("timezone", "Time zone", hint="Europe/Berlin. Empty: that of the service.", clears=True),
+FIRST, WHEN = inputs(AutomationRecord, "name", "description"), inputs(AutomationRecord, "schedule", "timezone")
+ASKS = inputs(AutomationRecord, "requires_approval", "approvers", "quorum")
+INPUTS = tuple(
+    field._replace(fields=inputs(DeclaredInput, "name", "type", "required", "default", "choices", "description"))
+    for field in inputs(AutomationRecord, "inputs")
 )
-TARGET = (
-    Field("params.hostname", "On the host", "name", of="host", by="hostname", unsaid="none", clears=True),
-    Field("params.agent_id", "On this host, whatever it is called", "name", of="host", unsaid="none"),
-    Field("params.tag", "On all with the tag", "name", of="tag", by="name", unsaid="none"),
-)
-USED = Field("automation_id", "Automation", "name", of="automation", required=True)
-STEP = (
-    Field("id", "Its name", required=True, hint="A short word, like backup"),
-    USED,
-    Field("on_success", "After success, start", clears=True),
-    Field("on_failure", "After failure, start", clears=True),
-)
-INPUT = (
-    Field("name", "Name", required=True, hint="In scripts it is {{input:name}}"),
-    Field("type", "Type", "choice", ("string", "integer", "number", "boolean", "choice"), True, preset="string"),
-    Field("required", "Required", "flag", unsaid="no"),
-    Field("default", "Default value", "like", like="type"),
-    Field("choices", "Choices", "list", hint="With commas. For the type choice"),
-    Field("description", "Description"),
-)
-INPUTS = Field("inputs", "Inputs", "rows", fields=INPUT, hint="What is asked for when it is run")
-DESCRIPTORS = Field(
-    "params.descriptors", "Secrets by file descriptor (JSON)", "json",
-    hint='{"TOKEN_FD": "{{secret:name}}"}: the script reads it with cat /dev/fd/$TOKEN_FD',
-)  # fmt: skip
+TARGET = ("hostname", "agent_id", "tag")
 FIELDS = {
-    "script": (
-        Field("params.script", "Script", "script", required=True),
-        Field("params.interpreter", "Interpreter", hint="/bin/bash or python3. Empty: /bin/sh"),
-        Field("params.env", "Environment (JSON)", "json", hint='{"LANG": "C"}'),
-        DESCRIPTORS,
-        *TARGET,
-    ),
-    "service_control": (
-        Field("params.service", "Service", required=True, hint="nginx"),
-        Field(
-            "params.action",
-            "What to do",
-            "choice",
-            ("start", "stop", "restart", "reload", "enable", "disable", "status"),
-            required=True,
-        ),
-        *TARGET,
-    ),
-    "agent_command": (
-        Field("params.command", "Command", "script", required=True),
-        Field("params.timeout", "Time limit of the command", "duration"),
-        DESCRIPTORS,
-        *TARGET,
-    ),
-    "webhook": (
-        Field("params.url", "Address", required=True, hint="https://… It may hold {{secret:name}}."),
-        Field("params.method", "Method", "choice", ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")),
-        Field("params.headers", "Headers (JSON)", "json", hint='{"X-Name": "value"}'),
-        Field("params.body", "Body (JSON)", "json"),
-    ),
-    "notification": (
-        Field("params.title", "Title", required=True),
-        Field("params.message", "Message", "area"),
-        Field("params.severity", "Severity", "choice", ("info", "warning", "critical")),
-        Field(
-            "params.channels",
-            "Channels",
-            "names",
-            of="channel",
-            by="name",
-            hint="Names with commas. Empty: all that take it.",
-            clears=True,
-        ),
-    ),
-    "composite": (
-        Field("params.automations", "Automations, in order", "rows", fields=(USED,)),
-        Field("params.stop_on_failure", "Stop when one fails", "flag", unsaid="yes"),
-    ),
-    "workflow": (
-        Field(
-            "params.steps",
-            "Steps",
-            "rows",
-            fields=STEP,
-            hint="Each step names the one that comes next. Empty: the workflow ends there.",
-        ),
-        Field("params.start", "First step"),
-    ),
+    kind: inputs(PARAMS_OF[kind], *names, within="params")
+    for kind, names in {
+        "script": ("script", "interpreter", "env", "descriptors", *TARGET),
+        "service_control": ("service", "action", *TARGET),
+        "agent_command": ("command", "timeout", "descriptors", *TARGET),
+        "webhook": (),
+        "notification": ("title", "message", "severity", "channels"),
+        "composite": (),
+        "workflow": ("steps", "start"),
+    }.items()
 }
 
 
@@ -117,14 +46,7 @@ def new_of(kind: str) -> Act:
         f"create-{kind.replace('_', '-')}",
         "Create",
         "POST /api/automations",
-        (
-            Field("name", "Name", required=True),
-            Field("description", "Description"),
-            *FIELDS[kind],
-            *SCHEDULE,
-            INPUTS,
-            Field("requires_approval", "Ask before each run", "flag", unsaid="no"),
-        ),
+        (*FIRST, *FIELDS[kind], *WHEN, *INPUTS, ASKS[0]),
         body=(("type", kind),),
         shows=True,
         here=True,
@@ -134,20 +56,8 @@ def new_of(kind: str) -> Act:
 
 
 def all_fields(kind: str) -> tuple[Field, ...]:
-    return (
-        Field("name", "Name", required=True),
-        Field("description", "Description"),
-        *FIELDS[kind],
-        INPUTS,
-        *SCHEDULE,
-        Field("timeout", "Time limit", "duration"),
-        Field("retries", "Retries", "number"),
-        CONCURRENCY,
-        Field("requires_approval", "Ask before each run", "flag", unsaid="no"),
-        Field("approvers", "Who may approve", "names", of="user", by="username",
-              hint="User names with commas. Empty: operators but who asked.", clears=True),
-        Field("quorum", "Approvals needed", "number"),
-    )  # fmt: skip
+    limits = inputs(AutomationRecord, "timeout", "retries", "concurrency")
+    return (*FIRST, *FIELDS[kind], *INPUTS, *WHEN, *limits, *ASKS)
 
 
 def edit_of(kind: str) -> Act:

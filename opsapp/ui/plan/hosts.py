@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.agents.records import Deploy, GivenAgent
 from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import command as command_shape
@@ -11,9 +12,9 @@ from opsapp.ui.shapes import hosts as hosts_shape
 from . import moment
 from .commands import COMMAND_ACTS
 from .problems import about
-from .shape import Act, Field, Page, PageBlock, Part, told
+from .shape import Act, Field, Page, PageBlock, Part, inputs, told
 
-TAGS = Field("tags", "Tags", "names", hint="Words like web or shop", of="tag", by="name", clears=True)
+LABEL, TAGS = inputs(GivenAgent)
 STOP = Act("stop", "Stop", "DELETE /api/agents/{id}/commands/{command_id}", grave=True,
            warns="What runs on the host is ended where it is. What it has done already is not undone.")  # fmt: skip
 
@@ -57,10 +58,7 @@ HOSTS = (
                 "create",
                 "Create the key",
                 "POST /api/agents",
-                (
-                    Field("label", "Name", required=True, hint="As you call it. It can be changed later."),
-                    Field("tags", "Tags", "names", hint="Words like web or shop", of="tag", by="name"),
-                ),
+                (LABEL, TAGS),
                 shows=True,
                 result="host_key.jinja2",
             ),
@@ -68,25 +66,7 @@ HOSTS = (
                 "deploy",
                 "Install it over SSH",
                 "POST /api/agents/deploy",
-                (
-                    Field("host", "Host", required=True, hint="A name or an address that this server reaches."),
-                    Field(
-                        "ssh_user", "SSH user", required=True, hint="root, or one that may use sudo without a password."
-                    ),
-                    Field("ssh_port", "SSH port", "number", preset="22"),
-                    Field(
-                        "ssh_key", "Key file on this server", required=True, hint="For example /root/.ssh/id_ed25519"
-                    ),
-                    Field("host_key", "Host key", hint="Its SHA256: fingerprint. Empty: the one in known_hosts."),
-                    Field("label", "Name"),
-                    Field(
-                        "allow_plain_http",
-                        "Allow a server without TLS",
-                        "flag",
-                        unsaid="no",
-                        hint="Its network can read the key then.",
-                    ),
-                ),
+                inputs(Deploy, "host", "ssh_user", "ssh_port", "ssh_key", "host_key", "label", "allow_plain_http"),
                 shows=True,
                 result="host_deployed.jinja2",
             ),
@@ -116,7 +96,7 @@ HOSTS = (
                         "change",
                         "Name and tags",
                         "PUT /api/agents/{id}",
-                        (Field("label", "Name"), Field("tags", "Tags", "names", of="tag", by="name", clears=True)),
+                        (LABEL._replace(required=False, hint=""), TAGS._replace(hint="")),
                     ),
                     Act(
                         "hands_off",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opsapp.auth.records import InvitationRecord, ScimTokenRecord, TeamSettings
+from opsapp.auth.records import InvitationRecord, NewUser, ScimTokenRecord, TeamSettings, UserSettings
+from opsapp.automations.records import NewSecret, SecretUse, SecretValue
 from opsapp.tree.acl import ROLES
 from opsapp.ui import parts
 from opsapp.ui.questions import Call
@@ -11,7 +12,6 @@ from opsapp.ui.shapes import house as shapes
 from .shape import Act, Column, Field, Page, Part, inputs, told
 
 USER = "PUT /api/users/{username}"
-AUTOMATION = (Field("automation_id", "Automation", "choice", required=True),)
 
 HOUSE = (
     Page(
@@ -42,12 +42,12 @@ HOUSE = (
                 paged=True,
                 filters=(Field("q", "Name"), Field("role", "Role", "choice", ROLES), Field("sort", "Sort by")),
                 acts=(
-                    Act("role", "Change the role", USER, (Field("role", "Role", "choice", ROLES, True),)),
+                    Act("role", "Change the role", USER, inputs(UserSettings, "role")),
                     Act(
                         "password",
                         "Set a password",
                         USER,
-                        (Field("password", "New password", "password", required=True),),
+                        inputs(UserSettings, "password"),
                         when=(("source", ("local",)),),
                         done="The password is set. Sessions and API keys of this user have ended.",
                     ),
@@ -85,12 +85,7 @@ HOUSE = (
                 "create",
                 "Add a user",
                 "POST /api/users",
-                (
-                    Field("username", "Name", required=True, hint="Small letters, digits, and . _ @ -"),
-                    Field("role", "Role", "choice", ROLES, True),
-                    Field("password", "Password", "password", required=True,
-                          hint="At least 10 characters. The page of first steps asks for another one"),
-                ),
+                inputs(NewUser),
             ),
         ),
         menu="Users",
@@ -175,8 +170,8 @@ HOUSE = (
                 "/api/secrets",
                 acts=(
                     Act("value", "Replace the value", "PUT /api/secrets/{id}",
-                        (Field("value", "New value", "password", required=True),), done="The new value is saved."),
-                    Act("allow", "Allow an automation", "POST /api/secrets/{id}/allow", AUTOMATION),
+                        inputs(SecretValue), done="The new value is saved."),
+                    Act("allow", "Allow an automation", "POST /api/secrets/{id}/allow", inputs(SecretUse)),
                     Act("confirm", "Allow it again", "POST /api/secrets/{id}/allow",
                         body=(("automation_id", "{automation_id}"),)),
                     Act("take-back", "Revoke", "DELETE /api/secrets/{id}/allow",
@@ -192,11 +187,7 @@ HOUSE = (
                 "create",
                 "Add a secret",
                 "POST /api/secrets",
-                (
-                    Field("name", "Name", required=True, hint="Scripts use it as {{secret:name}}"),
-                    Field("value", "Value", "password", required=True, hint="It is sealed, and never shown again"),
-                    Field("allowed_for", "Automations that may use it", "picks"),
-                ),
+                inputs(NewSecret),
                 here=True,
                 done="The secret is saved.",
             ),

@@ -12,7 +12,7 @@ from .shape import Act, Field, Page, Part, inputs, switch, told
 CHANGE = "PUT /api/notifications/channels/{id}"
 KINDS = {"secret": "password", "port": "text", "web": "text"}
 NAME, *WHAT = inputs(ChannelRecord)
-QUIET = tuple(field._replace(name=f"quiet_hours.{field.name}") for field in inputs(QuietHours))
+QUIET = inputs(QuietHours, within="quiet_hours")
 
 
 def input_of(field: AddressField) -> Field:

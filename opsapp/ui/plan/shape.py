@@ -57,10 +57,13 @@ class Field(NamedTuple):
     clears: bool = False  # left empty it says so (null, or an empty list); else it says nothing
 
 
-def inputs(record: type, *names: str) -> tuple[Field, ...]:
-    """The settings of a declared record that say how they are asked for, or those of these names."""
-    asked = ((part, part.mark(FormField)) for part in settings_in(record) if not names or part.name in names)
-    return tuple(_input(part, form) for part, form in asked if form is not None)
+def inputs(record: type, *names: str, within: str = "") -> tuple[Field, ...]:
+    """The settings of a declared record that say how they are asked for, or those of these names, in their order.
+    `within`: the field of the body that has the record as its value."""
+    asked = ((part, part.mark(FormField)) for part in settings_in(record))
+    fields = {part.name: _input(part, form) for part, form in asked if form is not None}
+    chosen = [fields[name] for name in names or fields]
+    return tuple(field._replace(name=f"{within}.{field.name}") for field in chosen) if within else tuple(chosen)
 
 
 OF_THE_FORM = ("act",)  # names that every form has for itself
@@ -68,18 +71,26 @@ OF_THE_FORM = ("act",)  # names that every form has for itself
 
 def _input(part: DeclaredField, form: FormField) -> Field:
     """A choice has to be made, unless it is said what none means; of yes and no the default says it."""
-    sole, item = getattr(part.kind, "choices", ()), getattr(part.kind, "item", part).kind
+    sole, entry = getattr(part.kind, "choices", ()), getattr(part.kind, "item", part)
     if isinstance(part.default, bool) and not form.unsaid:
         form = form._replace(unsaid="yes" if part.default else "no")
     taken = part.name in OF_THE_FORM
     return Field(
         f"{part.name}-value" if taken else part.name,
         key=part.name if taken else "",
-        choices=getattr(item, "choices", ()),
+        choices=getattr(entry.kind, "choices", ()),
         required=part.default is REQUIRED or bool(sole and not form.unsaid),
-        fields=inputs(item.owner) if isinstance(item, DeclaredObject) else (),
+        fields=_of_each(entry) if entry is not part else (),
         **form._asdict(),
     )
+
+
+def _of_each(entry: DeclaredField) -> tuple[Field, ...]:
+    """The fields of a row: those of its record, or the one of a plain value that says how it is asked for."""
+    form = entry.mark(FormField)
+    if isinstance(entry.kind, DeclaredObject):
+        return inputs(entry.kind.owner)
+    return (_input(entry, form),) if form else ()
 
 
 class Act(NamedTuple):

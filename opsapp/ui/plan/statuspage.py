@@ -14,9 +14,7 @@ TELLING = inputs(PageRecord, "public_url", "subscribe_by", "mail_from", "mail_se
 LOOKS = inputs(PageLooks)
 LOOK = (*LOOKS[:2], *inputs(PageRecord, "groups"), *LOOKS[2:])  # the name and what it says come first
 LOGO = (Field("image", "Picture", "area", required=True, hint="A PNG or JPEG of at most 200 kB, in base64"),)
-FIRST_FIELDS = tuple(
-    field for name in ("slug", "name", "public_url", "groups", "protected") for field in inputs(OwnPageRecord, name)
-)
+FIRST_FIELDS = inputs(OwnPageRecord, "slug", "name", "public_url", "groups", "protected")
 PASSWORD = (Field("password", "New password", "password", required=True, hint="10 characters and more"),)
 OWN_TELLING = inputs(OwnPageRecord, "subscribe_by")
 OWN_PLACE, OWN_GROUPS = inputs(OwnPageRecord, "slug", "public_url"), inputs(OwnPageRecord, "groups")
