@@ -11,6 +11,8 @@ from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import approvals_of
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.notify.interfaces import AfterAbort
+from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
+from opsapp.runtime.cluster import leases
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
 from opsapp.tree.acl import roles_from
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 
 LATE = "nobody decided in time"
+LEASE, REQUESTS = "housekeeping", "requests"
 
 
 class IApprovalKind(Interface):
@@ -149,7 +152,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
     forbidden = _forbidden(root, approval, voter, vote)
     if forbidden is not None:
         raise forbidden
-    if approval.expires_at <= now:
+    if approval.expires_at + PIECES.take(root, REQUESTS, request_id) <= now:
         raise Lapsed("expired", LATE)
     gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
     if gone:
@@ -174,7 +177,11 @@ def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> Non
 
 
 def expire(root: Root, now: float) -> bool:
-    """Close one; whether there was one."""
+    """Close one; whether there was one. What a node left that was killed while it moved them with the clock comes
+    first."""
+    if PIECES.is_left(root):
+        PIECES.go_on(root)
+        return True
     folder = approvals_of(root)
     for request_id, _ in folder.some_items(folder.due(now)):
         lapse(root, request_id, "expired", LATE, now)
@@ -182,15 +189,40 @@ def expire(root: Root, now: float) -> bool:
     return False
 
 
+def move(root: Root, by: float) -> None:
+    leases.check(root, LEASE)
+    PIECES.begin(root, by)
+
+
+def move_on(root: Root) -> bool:
+    leases.check(root, LEASE)
+    return PIECES.go_on(root)
+
+
+def _shift(root: Root, request_id: str, by: float) -> int:
+    folder = approvals_of(root)
+    pending = [approval for _, approval in folder.some_items([request_id]) if approval.status == "pending"]
+    for approval in pending:
+        folder.move(approval, by)
+    return len(pending)
+
+
+PIECES = ClockPieces(
+    "approvals", {REQUESTS: WaitingKind(lambda root, _: [name for _, name in approvals_of(root).pending], _shift)}
+)
+
+
 def start(node: Node) -> None:
+    node.clock_steps.carry(LEASE, "approvals", move, move_on)
+
     def purge() -> bool:
         return node.transact(lambda root: approvals_of(root).purge(node.clock.now()))
 
-    node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping", cleans=True)
+    node.supervisor.add("approvals-purge", purge, every=3600.0, lease=LEASE, cleans=True)
     node.supervisor.add(
         "approvals-expiry",
         lambda: node.transact(expire, node.clock.now()),
         every=1.0,
-        lease="housekeeping",
-        look=QueueLook(node, lambda root, now: approvals_of(root).due(now)),
+        lease=LEASE,
+        look=QueueLook(node, lambda root, now: PIECES.is_left(root) or approvals_of(root).due(now)),
     )

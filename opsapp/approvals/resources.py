@@ -72,6 +72,12 @@ class Approvals(Folder):
             self.ordered.add((status, approval.requested_at, approval.__name__))
         self.counts.add(ANY, approval.status)
 
+    def move(self, approval: Approval, by: float) -> None:
+        """The clock was set by so many seconds: people have as long to decide as before."""
+        Agenda(self.pending).discard(approval.expires_at, approval.__name__)
+        approval.expires_at += by
+        Agenda(self.pending).add(approval.expires_at, approval.__name__)
+
     def decide(self, approval: Approval, status: str, now: float) -> None:
         Agenda(self.pending).discard(approval.expires_at, approval.__name__)
         Agenda(self.decided).add(now, approval.__name__)

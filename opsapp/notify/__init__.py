@@ -22,6 +22,7 @@ def includeme(config):
     config.add_evolve_step("notify-2-delivery", "opsapp.notify.resources.set_up_delivery")
     config.add_evolve_step("notify-4-damage", "opsapp.notify.engine.damage.set_up")
     config.add_evolve_step("notify-counts", "opsapp.notify.resources.deliveries.count_deliveries")
+    config.add_evolve_step("notify-clock", "opsapp.notify.resources.deliveries.move_rest", reversible=True)
     config.add_section("notifications", NotificationSettings)
     config.add_applier("opsapp.notify.engine.channels.declare")
     config.add_kind("channels", "opsapp.notify.engine.ascode", schema=ChannelAsCode)

@@ -118,7 +118,7 @@ class ListedSubscriber(NamedTuple):
 
 
 class Announcement(Persistent):
-    """What is told together. Replaced never."""
+    """What is told together. `at`: goes with a clock that is set while letters about it wait."""
 
     def __init__(self, items: tuple[NewsItem, ...], now: float):
         self.rows: tuple[tuple[Any, ...], ...] = tuple(tuple(item) for item in items)
@@ -144,6 +144,10 @@ class Queue(Persistent):
 
     def agenda(self, row: str) -> Agenda:
         return Agenda(self.first if row.startswith(CONFIRM) else self.rows)
+
+    def told(self) -> set[str]:
+        """The announcements that letters wait about, or are on their way."""
+        return {row.partition("/")[0] for row in (*(row for _, row in self.rows), *self.owners)}
 
     def waiting(self) -> int:
         return len(self.first) + len(self.rows) + len(self.owners)
@@ -235,6 +239,10 @@ class StatusPageStore(Persistent):
 
     def keep_notices(self, told: dict[str, ToldNotice]) -> None:
         self.notices = OOBTree({name: tuple(notice) for name, notice in told.items()})
+
+    def awaited(self) -> set[str]:
+        """The announcements that subscribers have not heard of yet."""
+        return {*self.fanning, *(told for queue in self.queues.values() for told in queue.told())}
 
     def add(self, subscriber: Subscriber) -> str:
         subscriber_id = new_id()

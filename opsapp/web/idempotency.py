@@ -19,6 +19,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.lib.problems import Conflict, Malformed
+from opsapp.runtime.clocks.ages import StoredAges
 from opsapp.runtime.node import Node
 from opsapp.tree.places import SystemPlace
 from opsapp.tree.root import Root
@@ -30,6 +31,7 @@ from .jsontext import dumps, loads
 KEEP_S = 24 * 3600
 PAGE = 500
 AGES = "idempotency-ages"
+SINCE = StoredAges("housekeeping", "idempotency")
 View = Callable[[Any, Request], Any]
 
 
@@ -86,7 +88,7 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     place = hashlib.sha256("\0".join((who, request.method, request.path_info, key)).encode()).hexdigest()
     body = _meaning(request.body)
     first = remembered_of(request.root).get(place)
-    now = request.node.clock.now()
+    now = SINCE.steady(request.root, request.node.clock.now())
     if first is not None and first.at > now - KEEP_S:
         return _again(first, {body, _digest(request.body)}, request)
     answer = view(context, request)
@@ -116,7 +118,7 @@ def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentFor
     key = hashlib.sha256(
         "\0".join((who, "form", request.path_info, fields_text)).encode("utf-8", "replace")
     ).hexdigest()
-    first, now = remembered_of(request.root).get(key), request.node.clock.now()
+    first, now = remembered_of(request.root).get(key), SINCE.steady(request.root, request.node.clock.now())
     if first is not None and first.at > now - KEEP_S:
         return SentForm(key, False, first.answer)
     remember(request.root, key, Remembered("", now, None, 0))
@@ -189,7 +191,7 @@ def _forget(root: Root, place: str) -> None:
 
 def sweep(root: Root, now: float) -> bool:
     """Forget a page of what is older than a day; whether there may be more."""
-    remembered, ages, before = remembered_of(root), root.system[AGES], now - KEEP_S
+    remembered, ages, before = remembered_of(root), root.system[AGES], SINCE.steady(root, now) - KEEP_S
     old = [age for age, _ in zip(ages.keys(), range(PAGE), strict=False) if age < _age(before, "")]
     for age in old:
         place = ages.get(age)
@@ -204,7 +206,8 @@ def start(node: Node) -> None:
     def forget_old() -> bool:
         return node.transact(sweep, node.clock.now())
 
-    node.supervisor.add("idempotency-sweep", forget_old, every=600.0, lease="housekeeping")
+    SINCE.carry(node)
+    node.supervisor.add("idempotency-sweep", forget_old, every=600.0, lease=SINCE.lease)
 
 
 def includeme(config: Configurator) -> None:

@@ -180,15 +180,24 @@ def test_what_was_refused_is_counted_and_told_once_an_hour(service, inlet):
     assert told() == []
 
 
-def test_each_inlet_has_a_share_of_its_own(service, inlet, monkeypatch):
-    monkeypatch.setattr(resources, "MOST_TOLD", 5)
+def test_all_that_fires_is_taken_and_of_what_is_over_the_last_are_listed(service, inlet, monkeypatch):
+    monkeypatch.setattr(resources, "MOST_OVER", 5)
     other = service.ada.post_json(PATH, {"name": "Grafana"}, status=201).json
-    taken = post(service, inlet, json.dumps({"alerts": alerts(7)})).json
-    assert (taken["firing"], [refused["place"] for refused in taken["refused"]]) == (5, ["alerts.5", "alerts.6"])
+
+    def listed(of):
+        rows = service.ada.get(f"{PATH}/{of['id']}/events?limit=100").json
+        return [sum(row["status"] == status for row in rows) for status in ("firing", "resolved")]
+
+    taken = post(service, inlet, json.dumps({"alerts": alerts(20)})).json
+    assert (taken["firing"], taken["refused"]) == (20, [])
     assert post(service, other, json.dumps({"alerts": alerts(5)})).json["firing"] == 5
-    gone = {**alerts(1)[0], "status": "resolved"}
-    assert post(service, inlet, json.dumps({"alerts": [gone]})).json["resolved"] == 1
-    assert post(service, inlet, json.dumps({"alerts": alerts(7)[5:]})).json["firing"] == 1, "what is over makes room"
+    assert (listed(inlet), listed(other)) == ([20, 0], [5, 0])
+    for alert in alerts(7):
+        service.clock.advance(1)
+        assert post(service, inlet, json.dumps({"alerts": [{**alert, "status": "resolved"}]})).json["resolved"] == 1
+    assert (listed(inlet), listed(other)) == ([13, 5], [5, 0])
+    assert post(service, inlet, json.dumps({"alerts": alerts(7)})).json["firing"] == 7
+    assert listed(inlet) == [20, 0]
     service.ada.delete(f"{PATH}/{other['id']}")
     stored = service.transact(lambda root: list(healing_of(root).told.by_inlet))
     assert stored == [inlet["id"]]

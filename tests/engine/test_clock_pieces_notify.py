@@ -1,11 +1,13 @@
-"""A step of the clock with many deliveries that wait: moved in pieces, each once, and none is sent before it is."""
+"""A step of the clock while many deliveries wait: none is sent before all are moved (`test_clock_pieces_rooms` moves
+them)."""
 
 import pytest
 
 from opsapp.notify.engine import dispatch, routes
+from opsapp.notify.engine.courier import SendOutcome
 from opsapp.notify.engine.settings import LEASE
 from opsapp.notify.logic.texts import MessageContent
-from opsapp.notify.resources.deliveries import MOVED_AT_ONCE, deliveries_of
+from opsapp.notify.resources.deliveries import deliveries_of, move_rest
 
 HOUR, DUE_IN, MANY = 3600, 60.0, 450
 
@@ -23,7 +25,6 @@ def many(service):
     service.transact(add, service.clock.now())
     service.node.leases.want(LEASE)
     service.node.leases.step()
-    service.node.clock_steps.carry(LEASE, "messages", routes.move, routes.move_on)
     return service
 
 
@@ -37,59 +38,40 @@ def times(service):
     return service.read(read)
 
 
-def left(service):
-    return service.read(lambda root: len(deliveries_of(root).to_move or ()))
-
-
-@pytest.mark.parametrize("seconds", [HOUR, -HOUR])
-def test_no_transaction_of_a_step_changes_more_than_a_piece(many, monkeypatch, seconds):
-    before, pieces = times(many), []
-    real = many.node.transact
-
-    def transact(fn, *values):
-        def counted(root, *given):
-            answer = fn(root, *given)
-            pieces.append(sum(type(obj).__name__ == "Delivery" for obj in root._p_jar._registered_objects))
-            return answer
-
-        return real(counted, *values)
-
-    monkeypatch.setattr(many.node, "transact", transact)
-    many.clock.set_by(seconds)
-    many.node.clock_steps.step()
-    assert max(pieces) == MOVED_AT_ONCE
-    assert sum(pieces) == MANY
-    assert times(many) == {delivery_id: at + seconds for delivery_id, at in before.items()}
-    assert left(many) == 0
-
-
 def test_after_a_kill_between_pieces_none_is_sent_before_all_are_moved(many):
     before = times(many)
     many.transact(routes.move, HOUR)
     assert many.transact(routes.move_on)
     now = many.clock.now() + HOUR
-    while left(many):
+    while many.read(routes.PIECES.is_left):
         assert many.transact(dispatch.begin, now, frozenset(), 10)[0] == []
     assert times(many) == {delivery_id: at + HOUR for delivery_id, at in before.items()}
     assert many.transact(dispatch.begin, now, frozenset(), 10)[0] == [], "each has as long to wait as before"
     assert len(many.transact(dispatch.begin, now + DUE_IN, frozenset(), 10)[0]) == 1
 
 
-def test_a_second_step_between_two_pieces_moves_each_by_both(many):
+def test_what_was_on_its_way_gets_another_time_between_two_pieces_and_keeps_it(many):
+    now = many.clock.now() + DUE_IN
+    [(_, letter)] = many.transact(dispatch.begin, now, frozenset(), 10)[0]
+    many.transact(routes.move, 25 * HOUR)
+    now += 25 * HOUR
+    many.transact(dispatch.finish, letter.delivery_id, SendOutcome("refused"), now)
+    again = times(many)[letter.delivery_id]
+    assert again > now
+    while many.transact(routes.move_on):
+        pass
+    assert times(many)[letter.delivery_id] == again
+    created, moved = many.read(lambda root: _age_of(deliveries_of(root)[letter.delivery_id]))
+    assert (created + moved, moved) == (now - DUE_IN, 25 * HOUR), "it is tried for as long as before"
+
+
+def _age_of(delivery):
+    return delivery.created_at, delivery.moved
+
+
+def test_what_an_older_version_had_still_to_move_is_moved(many):
     before = times(many)
-    many.transact(routes.move, HOUR)
-    assert many.transact(routes.move_on)
-    many.transact(routes.move, -60.0)
-    while many.transact(routes.move_on):
-        pass
-    assert times(many) == {delivery_id: at + HOUR - 60 for delivery_id, at in before.items()}
-
-
-def test_what_gets_another_time_between_two_pieces_keeps_it(many):
-    many.transact(routes.move, HOUR)
-    waiting = many.read(lambda root: next(iter(deliveries_of(root).to_move)))
-    again = many.clock.now() + HOUR + 5
-    many.transact(lambda root: deliveries_of(root).wait(deliveries_of(root)[waiting], again))
-    while many.transact(routes.move_on):
-        pass
-    assert times(many)[waiting] == again
+    some = sorted(before)[:7]
+    many.transact(lambda root: setattr(deliveries_of(root), "to_move", dict.fromkeys(some, HOUR)))
+    many.transact(move_rest)
+    assert times(many) == {name: at + (HOUR if name in some else 0) for name, at in before.items()}

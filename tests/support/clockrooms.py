@@ -10,10 +10,14 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent, agents_of, keep_index
+from opsapp.approvals import engine as approvals
+from opsapp.approvals.records import NewRequest
+from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import runretention
 from opsapp.automations.resources import board_of
 from opsapp.healing.engine import clocks
@@ -28,6 +32,8 @@ from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.resources import add_monitor, monitors_of
 from opsapp.notify.engine import routes
 from opsapp.notify.logic.messagegroups import MessageGroup
+from opsapp.notify.logic.texts import MessageContent
+from opsapp.notify.resources.deliveries import deliveries_of
 from opsapp.notify.resources.groups import groups_of
 from opsapp.oncall.engine import escalations
 from opsapp.oncall.records import EscalationRecord
@@ -161,6 +167,39 @@ def _group_times(root: Root) -> dict[Any, tuple[float, ...]]:
     return {key: (book.get(key).due, due[key]) for key in book.groups}
 
 
+def _deliveries(root: Root, count: int, now: float) -> None:
+    channel = SimpleNamespace(id="c", record=SimpleNamespace(name="mail"))
+    log = deliveries_of(root)
+    for number in range(count):
+        content = MessageContent(f"monitor:{number}", "monitor.down", "critical", "down", "", first_at=now, last_at=now)
+        log.enqueue(channel, [log.add_message(content, now)], now, now + DUE_IN, None)
+
+
+def _delivery_times(root: Root) -> dict[Any, tuple[float, ...]]:
+    log = deliveries_of(root)
+    due = {name: at for rows in log.queue.values() for at, name in rows}
+    read = {name: (log[name].due, log[name].created_at + log[name].moved) for name in due}
+    assert {name: at for name, (at, _) in read.items()} == due
+    return read
+
+
+def _requests(root: Root, count: int, now: float) -> None:
+    for number in range(count):
+        wanted = NewRequest(
+            kind="run", subject=f"run {number}", plan={}, reason="", risk=None, requested_by="otto", expiry_s=DUE_IN,
+            about={"run_id": str(number)},
+        )  # fmt: skip
+        approvals_of(root).add(Approval(wanted, now), wanted)
+
+
+def _request_times(root: Root) -> dict[Any, tuple[float, ...]]:
+    folder = approvals_of(root)
+    due = {name: at for at, name in folder.pending}
+    read = {name: (approval.expires_at,) for name, approval in folder.items()}
+    assert due == {name: at for name, (at,) in read.items()}
+    return read
+
+
 def _deletions(root: Root, count: int, now: float) -> None:
     for _ in range(count):
         deletions.keep(root, "automations", "a", "a", None)
@@ -219,6 +258,8 @@ ROOMS = {
     "commands": Room(sweep.LEASE, _commands, _command_times, sweep),
     "pushes": Room(pushes.LEASE, _pushes, _push_times, pushes),
     "groups": Room(routes.LEASE, _groups, _group_times, routes),
+    "deliveries": Room(routes.LEASE, _deliveries, _delivery_times, routes),
+    "requests": Room(approvals.LEASE, _requests, _request_times, approvals),
     "deletions": Room(deletions.LEASE, _deletions, _deletion_times, deletions),
     "runs": Room(runretention.LEASE, _runs, _run_times, runretention),
 }

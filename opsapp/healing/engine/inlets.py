@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from opsapp.healing.inlet_answers import MOST_NAMED, EventsTaken, RefusedEvent
 from opsapp.healing.logic.eventforms import FIRING, SentEvent, is_older
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.inlets import MOST_TOLD, PAGE, EventsOfInlet, Inlet, Refusals, ToldEvent, key_of
+from opsapp.healing.resources.inlets import AGES, PAGE, EventsOfInlet, Inlet, Refusals, ToldEvent, key_of
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
@@ -34,7 +34,6 @@ KEEP_S = 86400.0  # without another word; Alertmanager repeats what goes on afte
 REPEAT_S = 60.0  # the same again within it is not written
 TELL_REFUSED_S = 3600.0
 MAPPING = {"host": "instance", "monitor": "monitor"}  # the labels, where an inlet names none
-FULL = f"is one too many: {MOST_TOLD} other events of this inlet fire"
 SILENT = "Nobody has said for 24 hours that it goes on."
 DELETED = "The inlet that told of it was deleted."
 
@@ -125,43 +124,41 @@ def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> E
     _, entries, refused, now = post
     told = healing_of(root).told
     taking = Taking(root, inlet, told.of(inlet.__name__), inventory, now)
-    refusals = [*refused, *(full for entry in entries if (full := taking.take(entry)) is not None)]
+    for entry in entries:
+        taking.take(entry.event)
     if taking.is_news:
         told.touch(root)
-    if refusals:
-        taking.events.refusals.add(len(refusals), f"{refusals[-1].place} {refusals[-1].why}")
+    if refused:
+        taking.events.refusals.add(len(refused), f"{refused[-1].place} {refused[-1].why}")
         _tell_refused(root, inlet, taking.events.refusals, now)
+    count_after_commit(root, inlet, len(entries), len(refused))
     received = len(entries) + len(refused)
-    count_after_commit(root, inlet, received - len(refusals), len(refusals))
     return EventsTaken(
-        **taking.counts, received=received, refused=tuple(refusals[:MOST_NAMED]), refused_count=len(refusals)
+        **taking.counts, received=received, refused=tuple(refused[:MOST_NAMED]), refused_count=len(refused)
     )
 
 
 class Taking:
     def __init__(self, root: Root, inlet: Inlet, events: EventsOfInlet, inventory: Inventory, now: float):
-        self._root, self._inlet, self._inventory, self._now = root, inlet, inventory, now
+        self._root, self._inlet, self._inventory = root, inlet, inventory
+        self._now, self._steady = now, AGES.steady(root, now)
         self.events = events
         self.counts: Counter[str] = Counter()
         self.is_news = False
 
-    def take(self, entry: SentEntry) -> RefusedEvent | None:
-        """A refusal where there is no room for another one that fires."""
-        sent, now = entry.event, self._now
+    def take(self, sent: SentEvent) -> None:
         key = key_of(sent)
         before = self.events.get(key)
-        if before is not None and is_older(sent, before.sent, now - before.told_at):
+        ago = 0.0 if before is None else self._steady - before.told_at
+        if before is not None and is_older(sent, before.sent, ago):
             self.counts["older"] += 1
-            return None
-        if before is None and not self.events.make_room():
-            return RefusedEvent(entry.place, FULL) if sent.status == FIRING else None
+            return
         is_lost = subject_of(sent, self._inlet.mapping, self._inventory) is None
         is_repeated = before is not None and before.sent == sent
         self.counts["unknown_targets"] += is_lost
         self.counts["repeated" if is_repeated else sent.status] += 1
-        if before is None or not is_repeated or now - before.told_at >= REPEAT_S:
+        if not is_repeated or ago >= REPEAT_S:
             self._keep(key, sent, before, is_lost=is_lost)
-        return None
 
     def _keep(self, key: str, sent: SentEvent, before: ToldEvent | None, *, is_lost: bool) -> None:
         fires, fired = sent.status == FIRING, before is not None and before.sent.status == FIRING
@@ -173,7 +170,7 @@ class Taking:
         elif not fires and fired and incident_id is not None:
             close_told(self._root, incident_id, self._now)
         begun = fires or (before is not None and before.begun)
-        self.events.keep(key, ToldEvent(sent, self._now, incident_id, begun))
+        self.events.keep(key, ToldEvent(sent, self._steady, incident_id, begun))
         self.is_news = self.is_news or not is_lost  # what is about nothing here is no reading of anything
 
     def _trouble(self, sent: SentEvent) -> ToldTrouble:
@@ -184,7 +181,8 @@ class Taking:
 
 def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> None:
     """Once an hour."""
-    if not refusals.untold or (refusals.told_at is not None and now - refusals.told_at < TELL_REFUSED_S):
+    at = AGES.steady(root, now)
+    if not refusals.untold or (refusals.told_at is not None and at - refusals.told_at < TELL_REFUSED_S):
         return
     entries = "1 entry" if refusals.untold == 1 else f"{refusals.untold} entries"
     tell(
@@ -198,7 +196,7 @@ def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> N
         tags=("healing",),
         ids={"inlet": inlet.__name__},
     )
-    refusals.untold, refusals.told_at = 0, now
+    refusals.untold, refusals.told_at = 0, at
 
 
 def tell_refused(root: Root, now: float) -> None:
@@ -211,12 +209,12 @@ def tell_refused(root: Root, now: float) -> None:
 def forget(root: Root, now: float) -> bool:
     """A page of what nobody has said again, and of what deleted inlets have sent; whether there may be more. An
     incident is closed with the reason."""
-    told = healing_of(root).told
+    told, at = healing_of(root).told, AGES.steady(root, now)
     dropped = 0
     for events in told.by_inlet.values():
-        dropped = max(dropped, _forget(root, events, now - KEEP_S, now, SILENT))
+        dropped = max(dropped, _forget(root, events, at - KEEP_S, now, SILENT))
     for inlet_id, events in list(told.left.items()):
-        dropped = max(dropped, _forget(root, events, now + 1, now, DELETED))
+        dropped = max(dropped, _forget(root, events, at + 1, now, DELETED))
         if not events.count():
             del told.left[inlet_id]
     if dropped:
@@ -241,6 +239,7 @@ Counts = Counter[tuple[str, str]]  # by the inlet's id, and what became of the e
 
 
 def prepare(node: Node) -> None:
+    AGES.carry(node)
     node.registry[KEY] = Counts()
     node.registry[GROUP] = GroupCommit(node, LANE, take_all, most=AT_ONCE, weight=SentEvents.weight)
 

@@ -47,7 +47,7 @@ from .holds import end_pause, hands_off_over, tell_hands_off_over
 from .inventory import IFleetAccess, Inventory, fleet_access
 from .offline_policies import report_local
 from .readings import LiveReadings
-from .toldevents import ToldReader
+from .toldevents import IToldReader, ToldReader
 from .wavetrials import compare, settle
 from .world import Holding
 
@@ -90,6 +90,7 @@ class HealingEngine:
         self.last_work_s = 0.0
         node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
+        node.registry.registerUtility(self.told_reader, IToldReader)
         node.clock_steps.follow(self._move)
         node.clock_steps.carry(LEASE, "healing", move, move_on)
 

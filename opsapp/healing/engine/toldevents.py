@@ -7,19 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from zope.interface import Interface
 
 from opsapp.healing.inlet_answers import EventRecord, InletRecord
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, event_of, key_of
+from opsapp.healing.resources.inlets import AGES, EventsOfInlet, Inlet, ToldEvent, event_of, key_of
 from opsapp.lib.durations import whole
 from opsapp.lib.ids import digest
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
 from .inventory import Inventory, fleet_access
 from .readings import ToldReadings
+
+
+class IToldReader(Interface):
+    """Utility: this node's reader of what events from elsewhere say."""
 
 
 def names_in(sent: SentEvent, mapping: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -64,16 +72,19 @@ class SeenEvent(NamedTuple):
     subject: str | None  # None: it is no reading of anything
     name: str
     told: ToldReadings
+    fires: bool
 
 
 class SeenInlet(NamedTuple):
+    """`ahead`: by which the clock was set (`AGES`)."""
+
     mapping: Mapping[str, str]
+    ahead: float
     events: dict[str, SeenEvent]
 
 
 class ToldReader:
-    """What the events of all inlets say, by subject. There may be thousands: one whose row is as it was is not made
-    anew."""
+    """What the events of all inlets say. There may be thousands: one whose row is as it was is not made anew."""
 
     def __init__(self) -> None:
         self._inventory: Inventory | None = None
@@ -81,58 +92,77 @@ class ToldReader:
         self.made = 0  # how many events were made of their rows so far
 
     def read(self, root: Root, inventory: Inventory) -> dict[str, dict[str, ToldReadings]]:
-        before = self._seen if inventory is self._inventory else {}
-        seen = {inlet.__name__: self._read(inlet, events, inventory, before) for inlet, events in _of_inlets(root)}
-        self._inventory, self._seen = inventory, seen
+        """By subject, and by the event's name."""
         readings = dict[str, dict[str, ToldReadings]]()
-        for event in (event for of_inlet in seen.values() for event in of_inlet.events.values()):
+        for event in (event for of_inlet in self.seen(root, inventory).values() for event in of_inlet.events.values()):
             if event.subject is not None:
                 readings.setdefault(event.subject, {})[event.name] = event.told
         return readings
 
+    def seen(self, root: Root, inventory: Inventory) -> dict[str, SeenInlet]:
+        before, ahead = self._seen if inventory is self._inventory else {}, AGES.ahead(root)
+        seen = {
+            inlet.__name__: self._read(events, inventory, SeenInlet(inlet.mapping, ahead, {}), before, inlet.__name__)
+            for inlet, events in _of_inlets(root)
+        }
+        self._inventory, self._seen = inventory, seen
+        return seen
+
     def _read(
-        self, inlet: Inlet, events: EventsOfInlet, inventory: Inventory, before: Mapping[str, SeenInlet]
+        self,
+        events: EventsOfInlet,
+        inventory: Inventory,
+        seen: SeenInlet,
+        before: Mapping[str, SeenInlet],
+        inlet_id: str,
     ) -> SeenInlet:
-        known = before.get(inlet.__name__)
-        same = known.events if known is not None and known.mapping == inlet.mapping else {}
-        seen = dict[str, SeenEvent]()
+        known = before.get(inlet_id)
+        same = known.events if known is not None and known[:2] == seen[:2] else {}
         for key, row in events.rows.items():
             event = same.get(key)
             if event is None or event.row != row:
-                event, self.made = _seen(inlet, key, row, inventory), self.made + 1
-            seen[key] = event
-        return SeenInlet(inlet.mapping, seen)
+                event, self.made = _seen(seen, inlet_id, key, row, inventory), self.made + 1
+            seen.events[key] = event
+        return seen
 
 
-def _seen(inlet: Inlet, key: str, row: tuple[Any, ...], inventory: Inventory) -> SeenEvent:
+def _seen(inlet: SeenInlet, inlet_id: str, key: str, row: tuple[Any, ...], inventory: Inventory) -> SeenEvent:
     event = event_of(row)
     subject = subject_of(event.sent, inlet.mapping, inventory) if event.begun else None
-    told = ToldReadings(_values(event.sent), event.told_at)
-    return SeenEvent(row, subject, digest(f"{inlet.__name__} {key}")[:16], told)
+    told = ToldReadings(_values(event.sent) if subject is not None else {}, event.told_at + inlet.ahead)
+    return SeenEvent(row, subject, digest(f"{inlet_id} {key}")[:16], told, event.sent.status == FIRING)
 
 
 def _values(sent: SentEvent) -> dict[str, str | float]:
-    labels = {f"labels.{name}": value for name, value in sent.labels.items()}
-    values = {f"values.{name}": value for name, value in sent.values.items()}
+    labels = {_named("labels", name): value for name, value in sent.labels.items()}
+    values = {_named("values", name): value for name, value in sent.values.items()}
     return {"name": sent.name, "status": sent.status, "severity": sent.severity, **labels, **values}
+
+
+@lru_cache(maxsize=4096)
+def _named(family: str, name: str) -> str:
+    """One string for all events."""
+    return f"{family}.{name}"
 
 
 def shown(root: Root, inlets: Iterable[Inlet]) -> list[InletRecord]:
     """Inlets and how they stand."""
     by_inlet, inventory = healing_of(root).told.by_inlet, fleet_access(root).inventory(root)
-    return [_shown(inlet, by_inlet.get(inlet.__name__), inventory) for inlet in inlets]
+    reader: ToldReader = node_of(root).registry.getUtility(IToldReader)
+    seen, ahead = reader.seen(root, inventory), AGES.ahead(root)
+    return [_shown(inlet, by_inlet.get(inlet.__name__), seen.get(inlet.__name__), ahead) for inlet in inlets]
 
 
-def _shown(inlet: Inlet, events: EventsOfInlet | None, inventory: Inventory) -> InletRecord:
+def _shown(inlet: Inlet, events: EventsOfInlet | None, seen: SeenInlet | None, ahead: float) -> InletRecord:
     record = made(InletRecord, inlet.describe())
-    if events is None:
+    if events is None or seen is None:
         return record
-    firing = [event.sent for _, event in events.items() if event.sent.status == FIRING]
+    firing = [event for event in seen.events.values() if event.fires]
     return replace(
         record,
         firing=len(firing),
-        unknown_targets=sum(subject_of(sent, inlet.mapping, inventory) is None for sent in firing),
-        last_event_at=int(events.by_time.maxKey()[0]) if events.by_time else None,
+        unknown_targets=sum(event.subject is None for event in firing),
+        last_event_at=int(events.by_time.maxKey()[0] + ahead) if events.by_time else None,
         refused=events.refusals.count,
         last_refusal=events.refusals.last,
     )
@@ -148,13 +178,13 @@ def listed(root: Root, inlet: Inlet, limit: int | None, offset: int) -> ListedEv
     events = healing_of(root).told.by_inlet.get(inlet.__name__)
     if events is None:
         return ListedEvents([], 0)
-    inventory = fleet_access(root).inventory(root)
+    inventory, ahead = fleet_access(root).inventory(root), AGES.ahead(root)
     return ListedEvents(
-        [_described(event, inlet, inventory) for event in events.newest(limit, offset)], int(events.count())
+        [_described(event, inlet, inventory, ahead) for event in events.newest(limit, offset)], int(events.count())
     )
 
 
-def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> EventRecord:
+def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory, ahead: float) -> EventRecord:
     sent, subject = event.sent, subject_of(event.sent, inlet.mapping, inventory)
     member = None if subject is None else inventory.by_subject.get(subject)
     kind, _, about_id = (subject or "").partition(":")
@@ -164,7 +194,7 @@ def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> EventRec
         "target": target_of(sent, inlet.mapping),
         "starts_at": whole(sent.starts_at),
         "ends_at": whole(sent.ends_at),
-        "told_at": int(event.told_at),
+        "told_at": int(event.told_at + ahead),
         "became": "reading" if member is not None else "incident" if event.incident_id else "nothing",
         "about": None if member is None else {"kind": kind, "id": about_id, "name": member.name},
         "incident_id": event.incident_id,

@@ -15,14 +15,16 @@ from persistent import Persistent
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.clocks.ages import StoredAges
 from opsapp.tree.counted import newest
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
 
 from .rules import wake_rule_reader
 
-MOST_TOLD = 10_000  # events of one inlet
+MOST_OVER = 10_000  # events of one inlet that are over and still listed
 PAGE = 250
+AGES = StoredAges("healing", "events from elsewhere")
 
 
 class Inlet(Record):
@@ -70,7 +72,7 @@ class ToldEvent(NamedTuple):
     """The last word about an event."""
 
     sent: SentEvent
-    told_at: float
+    told_at: float  # by `AGES`
     incident_id: str | None = None  # the last one that was opened for it, as it is about nothing here
     begun: bool = True  # False: it was over when it was told for the first time
 
@@ -90,7 +92,7 @@ class Refusals(Persistent):
 
 
 class EventsOfInlet(Persistent):
-    """Keeps an inlet's events by key. What is over makes room for what fires."""
+    """Keeps an inlet's events by key: all that fire, and the last ones that are over."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()  # key -> ToldEvent as plain values
@@ -106,11 +108,6 @@ class EventsOfInlet(Persistent):
     def items(self) -> Iterator[tuple[str, ToldEvent]]:
         return ((key, event_of(row)) for key, row in self.rows.items())
 
-    def make_room(self) -> bool:
-        if self.count() >= MOST_TOLD and self.over:
-            self.drop(self.over.minKey()[1])
-        return self.count() < MOST_TOLD
-
     def keep(self, key: str, event: ToldEvent) -> None:
         self.drop(key)
         self.rows[key] = (tuple(event.sent), *event[1:])
@@ -118,6 +115,8 @@ class EventsOfInlet(Persistent):
         if event.sent.status != FIRING:
             self.over.add((event.told_at, key))
         self.count.change(1)
+        if self.count() > MOST_OVER and len(self.over) > MOST_OVER:
+            self.drop(self.over.minKey()[1])
 
     def drop(self, key: str) -> None:
         row = self.rows.pop(key, None)
@@ -133,7 +132,7 @@ class EventsOfInlet(Persistent):
         return [(key, event_of(self.rows[key])) for _, key in islice(self.by_time.keys(max=(before,)), PAGE)]
 
     def newest(self, limit: int | None, offset: int) -> Iterator[ToldEvent]:
-        places = newest(self.by_time, None, (inf,), offset, MOST_TOLD if limit is None else limit)
+        places = newest(self.by_time, None, (inf,), offset, self.count() if limit is None else limit)
         return (event_of(self.rows[key]) for _, key in places)
 
 

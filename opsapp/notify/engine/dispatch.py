@@ -31,6 +31,7 @@ from opsapp.tree.root import Root
 from . import courier
 from .answers import buttons_of
 from .courier import OutgoingMessage, SendOutcome
+from .routes import PIECES
 from .settings import LEASE, options
 
 log = logging.getLogger(__name__)
@@ -137,7 +138,8 @@ def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> t
     if not anything(root):
         return [], 0
     leases.check(root, LEASE)
-    if log_of.move_on():  # a node was killed while it moved them with the clock: none leaves at its old time
+    if PIECES.is_left(root):  # a node was killed while it moved them with the clock: none leaves at its old time
+        PIECES.go_on(root)
         return [], log_of.waiting()
     _take_back(root, now)
     letters: list[Flight] = []
@@ -252,6 +254,7 @@ def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> No
     delivery = log_of.get(delivery_id)
     if delivery is None or delivery.status != "sending":
         return
+    delivery.moved += PIECES.take(root, "deliveries", delivery_id)
     if outcome.error is not None:
         delivery.taken = outcome.taken or delivery.taken
         _not_taken(root, delivery, outcome.error, now)
@@ -268,7 +271,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
     if channel is not None:
         channel.last, channel.rests_until = {**channel.last, "failed_at": int(now), "error": error}, 0.0
     retry = options(node_of(root)).retry
-    again = destinations.retry_at(delivery.attempts, delivery.created_at, now, retry)
+    again = destinations.retry_at(delivery.attempts, delivery.created_at + delivery.moved, now, retry)
     if delivery.kind == "test" or again is None:
         log_of.end(delivery, "failed", now, error)
         return

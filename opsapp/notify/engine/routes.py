@@ -44,7 +44,10 @@ PIECES = ClockPieces(
         "groups": WaitingKind(
             lambda root, _: groups_of(root).groups,
             lambda root, key, by: groups_of(root).shift(key, by, options(node_of(root)).group_s),
-        )
+        ),
+        "deliveries": WaitingKind(
+            lambda root, _: deliveries_of(root).under_way(), lambda root, key, by: deliveries_of(root).shift(key, by)
+        ),
     },
 )
 
@@ -52,15 +55,14 @@ PIECES = ClockPieces(
 def move(root: Root, by: float) -> None:
     leases.check(root, LEASE)
     PIECES.begin(root, by)
-    deliveries_of(root).move(by)
+    for channel in channels_of(root).values():
+        channel.rests_until += by if channel.rests_until else 0.0
 
 
 def move_on(root: Root) -> bool:
-    """A piece of the groups, then of the deliveries; whether there is more."""
+    """A piece of what waits; whether there is more."""
     leases.check(root, LEASE)
-    if PIECES.is_left(root):
-        return PIECES.go_on(root) or bool(deliveries_of(root).to_move)
-    return deliveries_of(root).move_on()
+    return PIECES.go_on(root)
 
 
 def route(root: Root, now: float) -> bool:

@@ -26,7 +26,7 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
-PAGE, MOVED_AT_ONCE = 500, 200
+PAGE = 500
 ANY = "*"
 
 
@@ -42,11 +42,10 @@ class Message(Persistent):
 class Deliveries(Folder):
     """`queue`: channel id -> (due, id); `sending`: id -> the process that sends it.
     Ids are in the order of time. `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only
-    what has ended has a status there, for what has not is in the queues. `counts`: how many each filter has.
-    `to_move`: by which seconds the due time of each is still to go with a clock that was set."""
+    what has ended has a status there, for what has not is in the queues. `counts`: how many each filter has."""
 
     url = "/api/notifications/deliveries"
-    to_move: Any = None  # a tree, since the first step of the clock
+    to_move: Any = None  # what 0.3 had still to move with a clock that was set: id -> by which seconds
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,24 +93,19 @@ class Deliveries(Folder):
             self.queue[delivery.channel_id] = OOTreeSet()
         self.agenda(delivery.channel_id).add(due, delivery.id)
 
-    def move(self, by: float) -> None:
-        """The clock was set by so many seconds: what is tried again has as long to wait as before. What is held until
-        an hour (quiet hours, a digest) waits for that hour. Written down here; `move_on` moves a piece."""
-        if self.to_move is None:
-            self.to_move = OOBTree()
-        for rows in self.queue.values():
-            for _, delivery_id in rows:
-                self.to_move[delivery_id] = self.to_move.get(delivery_id, 0.0) + by
+    def under_way(self) -> list[str]:
+        """What has not left yet."""
+        return [*self._under_way("queued", None), *self._under_way("sending", None)]
 
-    def move_on(self) -> bool:
-        """A piece of what is left of a move; whether there is more. Nothing is sent before."""
-        page = dict(islice(self.to_move.items(), MOVED_AT_ONCE)) if self.to_move else {}
-        for delivery_id, delivery in self.some_items(list(page)):
-            if delivery.attempts or not delivery.held:
-                self.wait(delivery, delivery.due + page[delivery_id])
-        for delivery_id in page:
-            self.to_move.pop(delivery_id, None)
-        return bool(self.to_move)
+    def shift(self, delivery_id: str, by: float) -> int:
+        """The clock was set by so many seconds: what is tried again has as long to wait, and to be tried, as before.
+        What is held until an hour (quiet hours, a digest) waits for that hour."""
+        waits = [delivery for _, delivery in self.some_items([delivery_id]) if delivery.finished_at is None]
+        for delivery in waits:
+            delivery.moved += by
+            if delivery.status == "queued" and (delivery.attempts or not delivery.held):
+                self.wait(delivery, delivery.due + by)
+        return len(waits)
 
     def begin(self, delivery: Delivery, owner: str) -> None:
         """The intent."""
@@ -134,8 +128,6 @@ class Deliveries(Folder):
             waiting.discard(delivery.due, delivery.id)
             if not waiting:
                 del self.queue[delivery.channel_id]
-        if self.to_move:
-            self.to_move.pop(delivery.id, None)  # its next time is told by the clock as it is
         self.claims.release(delivery.id)
 
     def due(self, channel_id: str, now: float, most: int) -> list[Delivery]:
@@ -211,6 +203,7 @@ class Delivery(Record):
 
     url = "/api/notifications/deliveries/{delivery_id}"
     taken: tuple[str, ...] = ()  # marks of the channel's recipients that have it
+    moved = 0.0  # by which the clock was set since it was told
 
     def __init__(self, channel_id: str, channel_name: str, kind: str, messages: tuple[str, ...], now: float):
         self.channel_id = channel_id
@@ -269,6 +262,14 @@ def count_deliveries(root: Root) -> None:
     log.counts.add(_front(ANY, ANY), by=len(log.tree))
     for key in log.index:
         log.counts.add(key[: key.rindex("/") + 1])
+
+
+def move_rest(root: Root) -> None:
+    """Evolve step: what the version before was killed over is moved."""
+    log = deliveries_of(root)
+    for delivery_id, by in (log.to_move or {}).items():
+        log.shift(delivery_id, by)
+    log.to_move = None
 
 
 def timed_id(now: float, taken: OOBTree) -> str:

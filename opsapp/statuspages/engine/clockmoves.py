@@ -68,6 +68,6 @@ PIECES = ClockPieces(
     {
         "rows": WaitingKind(lambda root, _: _waiting(root), _shift),
         ATTEMPTS: WaitingKind(lambda root, _: _tried(root), _shift_tried),
-        "news": WaitingKind(lambda root, _: store_of(root).announcements, _shift_news),
+        "news": WaitingKind(lambda root, _: store_of(root).awaited(), _shift_news),
     },
 )
