@@ -52,7 +52,7 @@ lint: test-venv ## style, format, import rules, types, and the house rules of te
 nightly: ## everything that .ci/run leaves out: the other list of each suite, coverage, every engine, full counts (root)
 	@.ci/run nightly
 
-decisions: test-venv ## holds that the portable tests cover all decisions, wire, tree and series to 100 %
+decisions: test-venv ## holds that the portable tests cover all decisions, wire, tree, series and lib to 100 %
 	@$(PYTEST) -n $(WORKERS) $(PORTABLE) -m "$(all)" --cov --cov-config=tests/coverage-logic.ini --measure decisions $(ARGS)
 
 coverage: test-venv ## branch coverage of portable and system tests, processes included; holds 95 %, prints what is not reached

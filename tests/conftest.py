@@ -20,7 +20,7 @@ settings.load_profile("anywhere")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--measure", choices=["all", "decisions"], default="all", help="which tests --cov measures")
+    parser.addoption("--measure", choices=["all", "decisions"], default="all", help="which tests run")
     parser.addoption("--engine", choices=engines.ENGINES, default="file", help="on what servers keep their stores")
     parser.addoption("--ids", choices=idorder.ORDERS, default=idorder.RANDOM, help="in which order ids of tests come")
 

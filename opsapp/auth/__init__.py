@@ -1,6 +1,6 @@
-"""Who somebody is: /api/login, /api/logout, /api/me, /api/users, /api/invitations, /api/keys, /api/teams,
-/api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look, directory-look, directory-check. Must
-not: decide what a role may do (tree.acl)."""
+"""Accounts and credentials: users, teams, sessions, API keys, invitations and single sign-on. /api/login, /api/logout,
+/api/me, /api/users, /api/invitations, /api/keys, /api/teams, /api/stream-ticket, /api/auth/oidc. Greenlets: session-
+purge, provider-look, directory-look, directory-check. Must not: decide what a role may do (tree.acl)."""
 
 from pyramid.config import Configurator
 

@@ -1,6 +1,6 @@
-"""What takes more than a credential, since a stolen session or key must not do it: a person's own session
-(`own_session=True`), and one confirmed a short time ago (`confirmed=True`). Must not: know how
-(engine.confirmation)."""
+"""Two demands of a view beyond a credential, because a stolen session or key must not be enough: a person's own
+session (`own_session=True`), and a session that was confirmed a short time ago (`confirmed=True`). Must not: check the
+proof (`engine.confirmation` does)."""
 
 from __future__ import annotations
 

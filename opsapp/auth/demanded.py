@@ -1,5 +1,5 @@
-"""The second factor that a role demands (`web.login.second_factor`): who has none signs in, sets it up, and does
-nothing else. API keys keep working: only who has set one up can make a key."""
+"""The second factor that a role demands (`web.login.second_factor`): a user without one can sign in and set it up, and
+can do nothing else. API keys keep working: only a user with a second factor can make one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others tell accounts."""
+"""Utilities by which other rooms work with accounts."""
 
 from __future__ import annotations
 

@@ -84,14 +84,23 @@ class UserShown:
 
 
 @dataclass(frozen=True)
-class OwnSettings:
-    timezone: Annotated[str | None, Text(1, 60), CheckedBy(zone_problem)]
-    theme: Literal["system", "light", "dark"]
-    first_steps: Literal["open", "later"]
-    source: Source
-    totp_enabled: bool
-    own_password: bool
-    service_timezone: str
+class OwnWishes:
+    timezone: Annotated[
+        str | None,
+        Text(1, 60),
+        CheckedBy(zone_problem),
+        FormField("Time zone", hint="Like Europe/Berlin. Empty: that of your browser", clears=True),
+    ] = None
+    theme: Annotated[Literal["system", "light", "dark"], FormField("Colours", "choice")] = "system"
+    first_steps: Literal["open", "later"] = "open"
+
+
+@dataclass(frozen=True)
+class OwnSettings(OwnWishes):
+    source: Told[Source] = "local"
+    totp_enabled: Told[bool] = False
+    own_password: Told[bool] = False
+    service_timezone: Told[str] = ""
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,16 @@ class SessionShown:
     ip: str
     user_agent: str
     current: bool
+
+
+@dataclass(frozen=True)
+class NewKey:
+    component: ClassVar[str] = "Key"
+
+    name: Annotated[str, name_kind(100), FormField("Name", hint="What uses it")]
+    role: RoleChosen
+    expires_at: Annotated[int | None, Between(0, 10**11)] = None
+    assistant: Annotated[bool, FormField("For an assistant: it reads and proposes (role viewer)", "flag")] = False
 
 
 @dataclass(frozen=True)

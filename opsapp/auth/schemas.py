@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import Body, Paging, choice, flag, name_text, order, text, whole, with_settings
+from opsapp.web.declared import body_of
+from opsapp.web.fields import Body, Paging, choice, flag, order, text, whole, with_settings
 from opsapp.wire.dataclass import dataclass
+
+from .records import NewKey
 
 PASSWORD = text(10, 256)
 
@@ -41,23 +43,10 @@ class Proof(Body):
     password = text(1, 1024)
 
 
-class NewKey(Body):
-    name = name_text(100)
-    role = choice(*ROLES)
-    expires_at = whole(0, 10**11, default=None, null=True)
-    assistant = flag(default=False)
-
-
-@with_settings(NewKey)
+@with_settings(body_of(NewKey))
 class KeyMade(Body):
     id = text()
     key = text(64, 64)
-
-
-class OwnWishes(Body):
-    timezone = text(1, 60, default=None, check=zone_problem, null=True)
-    theme = choice("system", "light", "dark", default="system")
-    first_steps = choice("open", "later", default="open")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from opsapp import app
+from opsapp.runtime import memory
 from opsapp.runtime.store.settings import Settings
+from opsapp.web.address import netloc
 from opsapp.wire.urls import web_problem
 
 from .places import Mistaken, add_options, ini_settings, opening, refuse_root, settings_of
@@ -47,6 +49,7 @@ def serve(asked: argparse.Namespace) -> int:
     from opsapp.web.server import Limits, require_free
     from opsapp.web.server import serve as serve_until_told
 
+    memory.keep_together()
     server = server_settings(asked.ini)
     host = asked.host or server.get("host", "127.0.0.1")
     try:
@@ -108,7 +111,7 @@ def _node_settings(asked: argparse.Namespace) -> dict[str, str]:
         settings["opsapp.node"] = asked.node
     if asked.roles:
         roles = [role.strip() for role in asked.roles.split(",")]
-        if not roles or any(role not in ROLES for role in roles):
+        if any(role not in ROLES for role in roles):
             raise Mistaken("roles are web, engine, or both with a comma")
         settings["opsapp.roles"] = " ".join(roles)
     return settings
@@ -139,4 +142,4 @@ def set_up_logging(ini: str) -> bool:
 
 def address(running: Any) -> str:
     host, port = running.address[:2]
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    return f"http://{netloc(host, port)}/"

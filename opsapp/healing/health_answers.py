@@ -1,4 +1,5 @@
-"""How healing stands, what makes it do less now, and how people ask for that. Declared once (`wire.records`)."""
+"""Answers about the state of healing and what makes it do less now, and bodies that ask for that. Declared once
+(`wire.records`)."""
 
 from __future__ import annotations
 

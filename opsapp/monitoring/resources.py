@@ -6,7 +6,7 @@ Settings change by hand and the state by checks, so they are two records: neithe
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
@@ -356,9 +356,11 @@ class Incidents(Folder):
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
 
-    def begun(self, start: float, end: float) -> list[str]:
-        """Ids of those that began in [start, end), newest first."""
-        return list(self.tree.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))[::-1]
+    def begun(self, start: float, end: float, seen: Collection[str] | None = None) -> list[str]:
+        """Ids of those that began in [start, end), newest first. `seen`: of these monitors alone."""
+        listed = [self.tree] if seen is None else [self.by_monitor.get(monitor_id, ()) for monitor_id in seen]
+        span = earliest_id(start), earliest_id(math.ceil(end))
+        return sorted((name for ids in listed if ids for name in ids.keys(*span, excludemax=True)), reverse=True)
 
     def count_begun(self, start: float, end: float, monitor_id: str) -> int:
         """How many incidents began in [start, end); none is read."""

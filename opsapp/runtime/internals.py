@@ -5,7 +5,6 @@ tests/unit/test_internals.py tries each, so a version that changes one fails the
 
 from __future__ import annotations
 
-import os.path
 import socket
 import sys
 from collections.abc import Callable, Collection
@@ -13,49 +12,19 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
-import pyramid_zodbconn
-from pyramid.config import Configurator
-from zodburi import resolve_uri
-from ZODB import DB
-from ZODB._compat import PersistentUnpickler
+from ZODB import DB, _compat
 from ZODB.FileStorage.FileStorage import FileStorage
+from zodburi import resolve_uri
 
-__all__ = [
-    "UNSAID",
-    "PersistentUnpickler",
-    "break_client",
-    "break_connection",
-    "commits_at_once",
-    "delivery_tracker",
-    "has_changes",
-    "include_databases",
-    "is_zeo",
-    "limit_waiting",
-    "load_classes_by",
-    "lock_watches",
-    "opened_databases",
-    "read_only_file",
-    "receive_now",
-    "record_ids",
-    "reserved_ids",
-    "save_index",
-    "take_order_of",
-]
-
-
+PersistentUnpickler = _compat.PersistentUnpickler
 UNSAID = 10_000  # zodburi: objects in a connection's cache, where the address does not say
 FILE = "file://"
 
 
-def include_databases(config: Configurator) -> None:
-    """pyramid_zodbconn: it asks zodburi what an address means, which for any address loads ZEO's client and asyncio.
-    An embedded store without options does without them."""
-    pyramid_zodbconn.includeme(config, partial(pyramid_zodbconn.db_from_uri, resolve_uri=_resolved))
-
-
-def _resolved(uri: str) -> Any:
+def resolved(uri: str) -> Any:
+    """zodburi: it loads ZEO's client and asyncio for any address. An embedded store without options does without."""
     if uri.startswith(FILE) and "?" not in uri:
-        return partial(FileStorage, os.path.normpath(uri[len(FILE) :])), {"cache_size": UNSAID}
+        return partial(FileStorage, uri.removeprefix(FILE)), {"cache_size": UNSAID}
     return resolve_uri(uri)
 
 

@@ -1,5 +1,6 @@
-"""What is stored of the public page. Addresses are sealed; a subscriber is found by the mark of one, a keyed hash that
-nobody without the store's key can make. A row of a queue names `announcement/subscriber`, or `confirm/subscriber`."""
+"""Stores the settings, subscribers and queues of the public page. Addresses are sealed; a subscriber is found by a
+keyed hash of the address, which nobody without the store's key can make. A row of a queue names
+`announcement/subscriber`, or `confirm/subscriber`."""
 
 from __future__ import annotations
 

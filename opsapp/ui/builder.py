@@ -1,5 +1,5 @@
-"""From the table of pages to what a template shows. Must not: decide what is allowed; the API's views say which role
-they take (`web.openapi.endpoints`)."""
+"""Makes what a template shows from the table of pages. Must not: decide what is allowed; the API's views say which
+role they take (`web.openapi.endpoints`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader fills a date and time in by one clock, the service reads it by its own. Pure."""
+"""Converts a date and time from a reader's clock to the service's clock. Pure."""
 
 from __future__ import annotations
 

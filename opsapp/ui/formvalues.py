@@ -1,5 +1,5 @@
-"""From what was filled in to what the API is sent, by the kinds of the fields. Must not: say what a value must be; the
-API does."""
+"""Reads a form into what the API is sent, by the kinds of the fields. Must not: say what a value must be; the API
+does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph in layers: what others depend on is to the left. Pure: names and pairs in, places out."""
+"""Places a graph in layers: what others depend on is to the left. Pure."""
 
 from __future__ import annotations
 

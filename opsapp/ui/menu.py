@@ -1,5 +1,5 @@
-"""The menu at the side. A door is an entry, to the first of its pages that is open; the pages behind one stand in a row
-on each of them: its rooms. Must not: say who may see a page; the API does."""
+"""The menu at the side. An entry (a door) leads to the first of its pages that the reader may open; on each of these
+pages they all stand in a row (its rooms). Must not: say who may see a page; the API does."""
 
 from __future__ import annotations
 

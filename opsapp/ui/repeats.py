@@ -1,5 +1,6 @@
-"""A form that comes a second time, unchanged: nothing is done again; the browser is led to what was made the first
-time. Whoever opens the form anew, or changes it, makes another thing. Must not: remember (`web.idempotency` does)."""
+"""Handles a form that is sent a second time, unchanged: nothing is done again, and the browser is led to what was made
+the first time. Whoever opens the form anew, or changes it, makes another thing. Must not: remember (`web.idempotency`
+does)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a form in another order, for the generic forms and the rule editor."""
+"""Moves rows of a form, for the generic forms and the rule editor."""
 
 from __future__ import annotations
 

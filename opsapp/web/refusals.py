@@ -10,6 +10,7 @@ from .codes import MEANINGS
 from .errors import STATUS
 from .sse import CONTENT_TYPE
 
+OF_ANY = (405, 501)  # no operation names them: they are among the others
 NAMES = {status: cls.__name__ for cls, status in STATUS.items()} | {500: "InternalError"}
 SAME = "NotModified"
 UNDO = "X-Undo"
@@ -33,7 +34,7 @@ PARAMETERS = {
 
 
 def components() -> JsonObject:
-    responses = {NAMES[status]: _response(status) for status in NAMES if status in MEANINGS and status != 405}
+    responses = {NAMES[status]: _response(status) for status in NAMES if status in MEANINGS and status not in OF_ANY}
     others = {status: codes for status, codes in MEANINGS.items() if NAMES.get(status) not in responses}
     told = _content({code: text for codes in others.values() for code, text in codes.items()})
     text = f"Another error ({', '.join(map(str, others))}): `code` says which."

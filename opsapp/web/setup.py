@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
+import pyramid_zodbconn
 from pyramid.config import Configurator
 from pyramid.config.views import MultiView
 from pyramid.interfaces import IMultiView, IRequestExtensions, IRequestFactory
@@ -17,7 +19,7 @@ from zope.interface import providedBy
 
 from opsapp.runtime import deletions, events
 from opsapp.runtime.cluster import certificateplaces, fence, leases, nodes
-from opsapp.runtime.internals import include_databases, opened_databases
+from opsapp.runtime.internals import opened_databases, resolved
 from opsapp.runtime.node import Node
 from opsapp.runtime.secrets import sealedstore
 from opsapp.runtime.store.transactions import ATTEMPTS, backoff
@@ -89,7 +91,7 @@ def set_up(config: Configurator) -> None:
     config.include("pyramid_retry")
     config.add_subscriber(wait_before_retry, BeforeRetry)
     config.include("pyramid_tm")
-    config.include(include_databases)
+    pyramid_zodbconn.includeme(config, partial(pyramid_zodbconn.db_from_uri, resolve_uri=resolved))
     config.set_request_factory(OpsRequest)
     config.set_root_factory(root_factory)
     config.set_security_policy(SecurityPolicy())

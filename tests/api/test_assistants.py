@@ -63,6 +63,7 @@ def test_a_notification_has_no_answer(door):
         ([{"jsonrpc": "2.0", "id": 1, "method": "ping"}], "bad_message"),
         ({"method": "ping"}, "bad_message"),
         ({"jsonrpc": "2.0", "id": True, "method": "ping"}, "bad_message"),
+        ({"jsonrpc": "2.0", "id": "\ud800", "method": "ping"}, "bad_message"),
     ],
 )
 @pytest.mark.shared
@@ -76,6 +77,15 @@ def test_what_is_no_message_is_refused(door, message, code):
         ({"id": 1, "method": "ping"}, -32600),
         ({"jsonrpc": "2.0", "id": 1}, -32600),
         ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "\ud800"}}, -32602),
+        *(
+            ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}}, -32602)
+            for name, given in (
+                ("get_host", {"agent_id": "\ud800"}),
+                ("list_hosts", {"q": "\udfff"}),
+                ("list_rules", {"\ud800": 1}),
+            )
+        ),
     ],
 )
 @pytest.mark.shared

@@ -25,6 +25,7 @@ from tests.engine.healing import Ward
 from tests.support import estate
 from tests.support.app import ROLES
 from tests.support.estate import fill
+from tests.support.refused import refuses
 
 OF_A_KIND = 2  # so many pages that differ in ids and words only are looked at
 CONDITION = {"condition": "cpu_percent > 90"}  # a draft of a rule asks about it
@@ -114,14 +115,15 @@ class Offered(HTMLParser):
 
 class Visitor:
     """Goes to every page that links lead to. `wrong` says what was offered and refused, `seen` which pages there were,
-    `asked` which operations they offered, and at which path, `said` what each page says of what its reader may not."""
+    `refused` which of the table were not for this reader, `asked` which operations they offered, and at which path,
+    `said` what each page says of what its reader may not."""
 
     def __init__(self, service, who):
         self.service, self.who = service, who
         self.browser, self.client = service.browser(who), service.client(who)
         known = builder.known_of(service.app.registry)
         self.page_at = cache(partial(builder.find, known))  # the same links stand on every page
-        self.wrong, self.seen, self.asked = set(), set(), set()
+        self.wrong, self.seen, self.asked, self.refused = set(), set(), set(), set()
         self.kinds = Counter()
         self.said = {}
 
@@ -143,9 +145,11 @@ class Visitor:
 
     def visit(self, address, source):
         answer = self.browser.get(address, expect_errors=True)
+        if answer.status_int == 403 and source == "the table":
+            self.refused.add(address)
+        elif answer.status_int != 200:
+            self.wrong.add(f"{source} leads to {address}: {answer.status}")
         if answer.status_int != 200:
-            if source != "the table" or answer.status_int != 403:
-                self.wrong.add(f"{source} leads to {address}: {answer.status}")
             return []
         if answer.content_type != "text/html":
             return []
@@ -220,6 +224,7 @@ def test_a_full_service_offers_only_what_it_lets_do_and_says_who_may_do_the_rest
     visitor = Visitor(full, who).visit_all()
     assert who != "ada" or {page.path for page in PAGES} - visitor.seen == FILES
     assert sorted(visitor.wrong) == [], "\n".join(sorted(visitor.wrong))
+    assert visitor.refused == {page.path for page in PAGES if "{" not in page.path and refuses(who, page.path)}
     says_what_the_role_leaves_out(full, ROLES[who], visitor.said)
 
 

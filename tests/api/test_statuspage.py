@@ -14,6 +14,7 @@ from opsapp.ui.statuspage import LIVE
 from opsapp.web.config import WebSettings
 from opsapp.wire.records import made
 from tests.support.monitoring import DOWN, UP, Lookout
+from tests.support.targets import Website, website
 
 
 @pytest.fixture
@@ -109,3 +110,13 @@ def test_the_command_reads_a_store_that_nobody_serves(service, shop, tmp_path, c
     assert "1 components written" in said.out
     assert "cannot be asked" in said.err
     assert "Shop" in (tmp_path / "www" / "index.html").read_text()
+
+
+def test_the_command_says_why_the_server_refuses(tmp_path, capsys):
+    class Refusing(Website):
+        def do_GET(self):
+            self._answer(503, b'{"error": "The store is away."}')
+
+    with website(handler=Refusing) as site:
+        assert main(["status-export", str(tmp_path / "www"), f"--url={site.url}"]) == 1
+    assert "the server answered 503: The store is away." in capsys.readouterr().err

@@ -210,6 +210,7 @@ def test_what_is_hers_is_shown(world):
         "/approvals",
         f"/approvals/{half.request}",
         "/incidents",
+        "/api/monitoring/incidents/file",
         f"/incidents/{half.incident}",
         "/settings",
         "/find?q=frost",

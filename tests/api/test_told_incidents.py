@@ -278,6 +278,14 @@ def test_a_person_opens_an_incident_and_ends_it(service):
     service.vera.post_json(INCIDENTS, body, status=403)
 
 
+def test_what_is_told_from_outside_stays_one_line(service, inlet):
+    """It is the subject of a mail, and a name among others."""
+    send(service, inlet, alert(alertname="Disk\r\nBcc: eve", instance="db\u202e9\u2028:9100"))
+    (incident,) = service.vera.get(INCIDENTS).json
+    assert (incident["name"], incident["target"]) == ("Disk\ufffd\ufffdBcc: eve", "db\ufffd9\ufffd")
+    assert told(service)[0][2] == incident["monitor_name"] == "Disk\ufffd\ufffdBcc: eve on db\ufffd9\ufffd"
+
+
 def test_what_another_system_opened_does_not_end_by_hand(service, inlet):
     send(service, inlet, alert())
     [incident] = service.vera.get(INCIDENTS).json

@@ -18,8 +18,12 @@ ADDRESSES = {
     "tls": "tls://127.0.0.1:{port}",
     "keyword": "http://127.0.0.1:{port}/api/status/public",
     "json": "http://127.0.0.1:{port}/api/status/public",
+    "snmp": "snmp://127.0.0.1:{port}",
 }
+SECRET = {"snmp": {"snmp_community": "public"}}
+NO_ADDRESS = ("push", "agent", "plugin")
 OWN = {
+    "snmp": {"snmp_oid": "1.3.6.1.2.1.1.3.0", **SECRET["snmp"]},
     "plugin": {"command": "/usr/lib/nagios/plugins/check_load\n-w\n5,4,3"},
     "keyword": {"keyword": '"ok"'},
     "json": {"json_path": "$.status", "expected_value": '"ok"'},
@@ -35,6 +39,11 @@ WRITERS = [
     for who in ("otto", "ada")
     if (kind, who) != ("plugin", "otto")
 ]
+
+
+def test_no_kind_is_left_out():
+    """Nor in the fixture `kinds` of test_roles.py."""
+    assert {*ADDRESSES, *NO_ADDRESS} == TYPES.keys()
 
 
 @pytest.mark.parametrize(("kind", "who"), WRITERS)
@@ -53,10 +62,11 @@ def test_a_monitor_of_each_kind_is_added_and_edited(page, house, kind, who):
         Select(page.find_element(By.ID, "m-url")).select_by_value(f"agent://{host}")
     if kind == "plugin":
         Select(page.find_element(By.ID, "m-agent_id")).select_by_value(host)
-    if kind not in ("push", "agent", "plugin"):
+    if kind not in NO_ADDRESS:
         person.press("button[value=try]")
         assert person.text("#tried .st").startswith("It is")
         assert page.find_element(By.ID, "m-name").get_attribute("value") == f"Kind {kind} of {who}"
+        fill_in(page, "#monitor-form", **SECRET.get(kind, {}))  # no page shows what is secret: it is typed again
     person.press("button[value=create]")
     assert person.text("h1") == f"Kind {kind} of {who}"
     monitor_id = page.current_url.rpartition("/")[2].partition("?")[0]

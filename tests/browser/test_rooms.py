@@ -7,35 +7,12 @@ from selenium.webdriver.common.keys import Keys
 from tests.support.browser import arrived, press, text
 from tests.support.pages import add_users, look, places, sign_in, size, without_place
 from tests.support.process import Serve
+from tests.support.refused import refuses
 from tests.support.sound import BY_SCHEME, BY_SIZE, complaints, findings, looked_at
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SIZES = {"phone": (390, 844), "tablet": (768, 1024), "desk": (1440, 900), "wide": (1920, 1080)}
-ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets",
-          "/settings/service", "/settings/as-code")  # fmt: skip
-REFUSED = {
-    "vera": (
-        *ADMINS,
-        "/healing/rules/new",
-        "/agents/add",
-        "/automations/new",
-        "/deleted",
-        "/maintenance/new",
-        "/monitors/new",
-    ),
-    "otto": (*ADMINS, "/agents/add"),
-    "ada": (),
-}
-
-
-def refuses(who, place):
-    """Whether the page is not for this role."""
-    changes = who == "vera" and place.endswith(("/edit", "/clone"))
-    changes_rules = who != "ada" and place.startswith("/healing/rules/") and place.endswith("/clone")
-    return changes or changes_rules or (bool(REFUSED[who]) and place.startswith(REFUSED[who]))
-
-
 WHO = [*(pytest.param(who, marks=pytest.mark.nightly("the core list has an admin")) for who in ("vera", "otto")), "ada"]
 
 

@@ -40,6 +40,14 @@ def test_a_host_has_systemd_nginx_and_an_address_of_its_own(host):
         host.exec("systemctl", "start", "nginx")
 
 
+def test_a_host_has_variables_of_its_own(host, monkeypatch):
+    """Those of the machine may name what no host has, as a directory for temporary files."""
+    monkeypatch.setenv("TMPDIR", "/only/on/the/machine")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    names = {line.partition("=")[0] for line in host.exec("env").stdout.splitlines()}
+    assert names == {"HOME", "LANG", "PATH", "TERM"}
+
+
 def test_a_cut_host_is_silent_and_comes_back(host):
     host.cut()
     try:

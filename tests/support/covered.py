@@ -1,11 +1,7 @@
 """Which tests measure that all decisions are covered (tests/coverage-logic.ini). Measuring makes a test nearly twice as
 slow, and most tests of the application only run what these have run before."""
 
-import sys
-from fnmatch import fnmatch
-
 import pytest
-from coverage import Coverage
 
 UNIT = "tests.unit."
 ALSO = {
@@ -29,31 +25,15 @@ ALSO = {
 }
 
 
-def clear_caches(files):
-    """Of the functions in these files: a cached answer may have been computed by a test that is not measured."""
-    for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None) or ""
-        if any(fnmatch(path, f"*/{pattern}") for pattern in files):
-            for value in vars(module).values():
-                if hasattr(value, "cache_clear"):
-                    value.cache_clear()
+def is_measured(item):
+    name = item.module.__name__
+    return (name.startswith(UNIT) or name in ALSO) and not item.get_closest_marker("no_cover")
 
 
 class Decisions:
-    """A pytest plugin (`--measure decisions`): pauses the measuring for all other tests."""
-
-    def __init__(self):
-        self.measuring, self.paused = None, False
+    """A pytest plugin (`--measure decisions`): leaves out all other tests. Whether they pass, other runs say."""
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item):
-        self.measuring = self.measuring or Coverage.current()
-        name = item.module.__name__
-        paused = not (name.startswith(UNIT) or name in ALSO)
-        if self.measuring is not None and paused != self.paused:
-            self.paused = paused
-            if paused:
-                self.measuring.stop()
-            else:
-                clear_caches(self.measuring.get_option("run:include"))
-                self.measuring.start()
+    def pytest_collection_modifyitems(self, config, items):
+        config.hook.pytest_deselected(items=[item for item in items if not is_measured(item)])
+        items[:] = [item for item in items if is_measured(item)]

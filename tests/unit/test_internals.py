@@ -4,11 +4,13 @@ import contextvars
 import gc
 import io
 import os
+from functools import partial
 from types import SimpleNamespace
 
 import apprise
 import colander
 import gevent.socket
+import pyramid_zodbconn
 import pytest
 import transaction
 import ZEO
@@ -120,12 +122,14 @@ def test_transaction_knows_who_has_joined(database):
     connection.close()
 
 
-@pytest.mark.parametrize("address", ["memory://", "file://{}/main.fs", "file://{}/./main.fs?connection_cache_size=10000"])
+@pytest.mark.parametrize(
+    "address", ["memory://", "file://{}/main.fs", "file://{}/./main.fs?connection_cache_size=10000"]
+)
 def test_pyramid_zodbconn_keeps_its_databases_in_the_registry_and_asks_us_what_an_address_means(address, tmp_path):
     address = address.format(tmp_path)
     with testing.testConfig(settings={"zodbconn.uri": address}) as config:
         config.include("pyramid_tm")
-        config.include(internals.include_databases)
+        pyramid_zodbconn.includeme(config, partial(pyramid_zodbconn.db_from_uri, resolve_uri=internals.resolved))
         databases = internals.opened_databases(config.registry)
         assert [type(db) for db in databases.values()] == [ZODB.DB]
         opened = _said_of(databases[""])

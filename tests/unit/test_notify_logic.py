@@ -302,6 +302,10 @@ class TestTexts:
         assert (title, mood) == ("[critical] Shop is down", "failure")
         assert text == "HTTP 500\n1970-01-01 00:01:30 UTC"
 
+    def test_the_title_is_one_line_whatever_others_called_themselves(self):
+        title, _, _ = texts.written([message(title="web\r\nBcc: eve\u202e")], "UTC")
+        assert title == "[critical] web\ufffd\ufffdBcc: eve\ufffd"
+
     def test_many_events_name_the_others_and_the_cause(self):
         many = message(events=40, titles=("Shop is down", "Blog is down"), cause="router")
         _, text, _ = texts.written([many], "UTC")

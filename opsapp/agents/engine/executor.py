@@ -182,13 +182,7 @@ class ExecutorProcess:
             self._cut(f"it has not answered for {silent:.0f} s")
         elif self._answers_pings and now - max(self._heard, self._asked) >= PING_S and not self._writing.locked():
             self._asked = now
-            gevent.spawn(self._ping)
-
-    def _ping(self) -> None:
-        try:
-            self._send(messages.Ping("ping"))
-        except OSError as gone:
-            log.info("the executor was not asked whether it is there: %s", gone)
+            gevent.spawn(self._send_if_there, messages.Ping("ping"))
 
     def _cut(self, why: str) -> None:
         """It hangs: its reader meets the end of the connection, and it is killed."""
@@ -297,6 +291,8 @@ class ExecutorProcess:
     def _send(self, message: messages.SessionMessage) -> None:
         data = messages.encode(message).encode()
         with self._writing:
+            if self._sock is None:  # it went while somebody else was writing
+                raise OSError("it has ended")
             self._sock.sendall(LENGTH.pack(len(data)) + data)
 
     # -- commands
@@ -355,13 +351,13 @@ class ExecutorProcess:
             return
         command.cancelled = True
         if command.sent and self._ready.is_set():
-            gevent.spawn(self._send_cancel, command_id)
+            gevent.spawn(self._send_if_there, messages.CancelAsked(command_id))
 
-    def _send_cancel(self, command_id: str) -> None:
+    def _send_if_there(self, message: messages.SessionMessage) -> None:
         try:
-            self._send(messages.CancelAsked(command_id))
+            self._send(message)
         except OSError as gone:
-            log.info("a cancel was not sent, the executor is gone: %s", gone)
+            log.info("the executor is gone and was not sent %s: %s", message, gone)
 
     # -- the end
 

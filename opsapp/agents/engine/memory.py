@@ -15,6 +15,7 @@ from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
 from opsapp.agents.logic import MOST_NAMED, by_our_clock, changed_profile, kept_of, skew_of
 from opsapp.runtime.clocks.clock import STEP_S
 from opsapp.runtime.node import Node
+from opsapp.runtime.watchers import Watchers
 from opsapp.wire import readings
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.reports import HostReport, Measurement
@@ -96,7 +97,7 @@ class Memory:
         self.connected: set[str] = set()
         self.on_heard: Callable[[str, Measurement], None] = lambda agent_id, report: None
         self.on_watching: Callable[[], None] = lambda: None
-        self._watchers: dict[str, list[Watcher]] = {}
+        self._watchers = Watchers()
         self.taken = {"live": 0, "spooled": 0}
         self._words = SharedTexts()
         self._watched_there: dict[str, tuple[float, frozenset[str]]] = {}
@@ -220,8 +221,7 @@ class Memory:
         self.node.series.live.update(subject(agent_id), values, measured)
         self._forget_old_names(agent_id, len(values), at)
         self.node.wake("live")
-        for watcher in tuple(self._watchers.get(agent_id, ())):
-            watcher(report, at)
+        self._watchers.call(agent_id, report, at)
 
     def note_clock(self, agent_id: str, agent_time: float | None, at: float) -> float:
         """What the host's clock showed when it began a message that came at `at`; when that was by our clock. A message
@@ -268,18 +268,15 @@ class Memory:
 
     def watch(self, agent_id: str, watcher: Watcher) -> Callable[[], None]:
         """`watcher(report, at)` for every live report from now on; ends by calling what this returns."""
-        self._watchers.setdefault(agent_id, []).append(watcher)
+        stop = self._watchers.watch(agent_id, watcher)
         self.on_watching()
 
-        def stop() -> None:
-            left = self._watchers.get(agent_id, [])
-            if watcher in left:
-                left.remove(watcher)
-            if not left:
-                self._watchers.pop(agent_id, None)
+        def end() -> None:
+            stop()
+            if agent_id not in self._watchers:
                 self.on_watching()
 
-        return stop
+        return end
 
     def last_seen(self, agent_id: str, stored: float | None) -> float | None:
         """The latest sign of life that this node knows: its own, the store's, other nodes' by the journal."""

@@ -127,7 +127,7 @@ class Relay:
         for agent_id, report in message["reports"]:
             memory.hear(agent_id, made(Measurement, report), now)
         for command_id, seq, data in message["outputs"]:
-            outputs_of(self.node).hand_on(command_id, seq, data)
+            outputs_of(self.node).call(command_id, seq, data)
 
 
 def relay_of(node: Node) -> Relay:

@@ -376,7 +376,7 @@ class AgentSession:
 
     def _on_output(self, message: messages.OutputTold) -> None:
         chunk = (message.command_id, message.seq, message.data)
-        outputs_of(self._node).hand_on(*chunk)
+        outputs_of(self._node).call(*chunk)
         relay_of(self._node).output(*chunk)
 
     def _on_ack(self, message: messages.Ack) -> None:

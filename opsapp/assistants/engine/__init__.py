@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from .allowing import ProposalApproval, allowed, start
 from .calls import admit, calls_of
-from .deeds import HoldsNow, ProposalOpened
+from .deeds import FiringInShort, HoldsNow, PastInShort, ProposalOpened
 from .proposals import ASKING, what_if
 
 __all__ = [
     "ASKING",
+    "FiringInShort",
     "HoldsNow",
+    "PastInShort",
     "ProposalApproval",
     "ProposalOpened",
     "admit",

@@ -94,7 +94,7 @@ class PastInShort:
     stopped_by: tuple[StopCount, ...]
     expected_saved_minutes: SavedMinutes | None
     firings: tuple[FiringInShort, ...]
-    now: HoldsNow
+    now: HoldsNow | None = None  # older proposals do not say it
 
 
 def in_short(past: Rehearsed, now: Compared) -> PastInShort:

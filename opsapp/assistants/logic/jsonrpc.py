@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opsapp.wire.kinds import Anything
+
 from .answers import RpcFault, RpcRefusal
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
@@ -47,12 +49,15 @@ def read(message: object) -> RpcCall | RpcNotice:
         raise RpcError(INVALID_REQUEST, "The id must be a text or a whole number.")
     if not isinstance(params, dict):
         raise RpcError(INVALID_PARAMS, "The params must be an object.")
+    problem = Anything().problem(params)
+    if problem is not None:
+        raise RpcError(INVALID_PARAMS, f"Something in the params {problem}.")
     return RpcCall(message["id"], method, params)
 
 
 def is_id(value: object) -> bool:
     if isinstance(value, str):
-        return len(value) <= LONGEST_ID
+        return len(value) <= LONGEST_ID and Anything().problem(value) is None
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -1,5 +1,5 @@
-"""Browsers that a user has signed in with before, by a sealed cookie. Attempts there are counted on the browser alone,
-with the same limits, so a stolen cookie gives no more tries than a new address would."""
+"""Recognises a browser in which a user has signed in before, by a sealed cookie. Attempts there are counted for that
+browser alone, with the same limits, so a stolen cookie gives no more tries than a new address would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session's user proves once more, with the password or a code, that it is really them."""
+"""Confirms a session: its user proves who they are once more, with the password or a code."""
 
 from __future__ import annotations
 

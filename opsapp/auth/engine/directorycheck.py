@@ -1,7 +1,6 @@
-"""Every few seconds: whether the directory answers. Every hour: whether its users are still there and have their role
-and their teams.
-An error takes nothing from anybody, nor does a directory that shows nobody, or nobody with a role: it was changed or
-hides its people."""
+"""Checks every few seconds whether the directory answers, and every hour whether its users still exist and have their
+role and teams. An error takes nothing from anybody; nor does a directory that shows no users, or no user with a role:
+it was changed or hides them."""
 
 from __future__ import annotations
 

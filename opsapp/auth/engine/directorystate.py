@@ -1,4 +1,4 @@
-"""Whether the directory answered this node last, and how many ask it now."""
+"""Keeps whether the directory answered this node last, and how many requests to it are under way."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who is known elsewhere comes in: found by its subject, made when there is none, with the role given there. Must not:
-ask anybody (`provider`, `ldapclient`)."""
+"""Finds the user whom another system has signed in, by the subject, or makes one, with the role that the system gives.
+Must not: ask that system (`provider`, `ldapclient`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inviting somebody, and becoming a user by the link, once."""
+"""Invites a person, and makes the user when the link is used, once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""API keys as code, by whom and by name, never the key itself. Nobody makes a key for somebody else, since it would act
-in that name: a document says which there are, and ends the others."""
+"""API keys as code, by user and name, never the key itself. A document cannot make a key, because it would act in the
+user's name: it lists the keys that exist, and the others are ended."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Asking a directory who somebody is, in which groups, and whether a password is theirs. Blocks: runs in a lane of its
-own. Beside `ldap3`: one time-out for a whole visit, names of certificates by the standard library. Referrals lead
-nowhere."""
+"""Asks a directory for a user, for the user's groups, and whether a password is right. Blocks: runs in a lane of its
+own. It adds to `ldap3` one time-out for a whole visit, and the standard library's check of certificate names. It
+follows no referral."""
 
 from __future__ import annotations
 

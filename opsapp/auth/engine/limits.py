@@ -1,4 +1,4 @@
-"""The counters of an attempt, and the answer when one is locked."""
+"""Counts an attempt to sign in, and refuses it while one of its counters is locked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Asking the identity provider. Blocks: runs in a lane of its own. Beside `oic`: checks of the nonce, that there is a
-signature (it lets `none` pass), that its key is the provider's, and errors that it returns as answers."""
+"""Asks the identity provider. Blocks: runs in a lane of its own. It adds to `oic` the check of the nonce, the demand
+for a signature (`oic` accepts `none`), the check that the key is the provider's, and errors that `oic` returns as
+answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the identity provider answers: every few seconds, and by each sign-in. Must not: let a sign-in wait, or
+"""Checks every few seconds, and at each sign-in, whether the identity provider answers. Must not: delay a sign-in, or
 decide about one."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which addresses of the identity provider gave this node no answer last."""
+"""Keeps the addresses of the identity provider that did not answer this node last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The purge of what has expired, every five minutes, on one node."""
+"""Removes what has expired, every five minutes, on one node."""
 
 from __future__ import annotations
 

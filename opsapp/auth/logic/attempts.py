@@ -1,4 +1,4 @@
-"""A sliding window of attempts, then a lock that further tries do not lengthen."""
+"""Counts attempts in a sliding window; too many lock it, and further attempts do not lengthen the lock."""
 
 from __future__ import annotations
 

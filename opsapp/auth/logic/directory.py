@@ -1,4 +1,4 @@
-"""A directory's names and filters: escaping, places of a template, DNs as they are compared."""
+"""Names and filters of a directory: escaping, placeholders of a template, DNs as they are compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a directory or a provider calls a group, as it is compared with what a team names. Pure."""
+"""The name of a group of a directory or provider, in the form in which it is compared with a team's groups. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The purge of what has expired, a page of a tree at a time. Must not: know what is kept there."""
+"""Removes what has expired from a tree, one page at a time. Must not: know what is stored there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users of an identity provider, found by issuer and subject, never by a name; and states that were used."""
+"""Stores users of an identity provider by issuer and subject, never by name; and the states that were used."""
 
 from __future__ import annotations
 

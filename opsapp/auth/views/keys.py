@@ -47,7 +47,7 @@ def keys(context: Keys, request: Request) -> list[KeyShown]:
     Keys,
     role="viewer",
     confirmed=True,
-    body=schemas.NewKey,
+    body=records.NewKey,
     also=lambda keys, request, sound: wrong_key(request, sound),
     returns=schemas.KeyMade,
     audit="key.create",

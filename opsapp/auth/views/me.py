@@ -9,7 +9,7 @@ from pyramid.request import Request
 
 from opsapp.auth import records, resources, schemas
 from opsapp.auth.engine import accounts, confirmation, secondfactor
-from opsapp.auth.records import OwnSettings, SessionShown
+from opsapp.auth.records import OwnSettings, OwnWishes, SessionShown
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
@@ -71,7 +71,7 @@ def own_settings(context: MySettings, request: Request) -> OwnSettings:
     MySettings,
     role="viewer",
     own_session=True,
-    body=schemas.OwnWishes,
+    body=OwnWishes,
     read_only=OwnSettings,
     returns=OwnSettings,
     audit="settings.own",

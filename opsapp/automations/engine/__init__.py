@@ -19,6 +19,7 @@ from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import WAKE as PROJECTIONS
+from opsapp.runtime.watchers import Watchers
 from opsapp.tree.root import Root
 
 from . import answers, approval_requests, decisions, flow, notices, records, runretention, schedules, warroom
@@ -29,7 +30,7 @@ from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
 from .reach import SeenRuns
 from .warroom import FROM, Outage, outages_of, runs_in, runs_near, runs_on
-from .watchers import KEY, Watchers
+from .watchers import KEY
 from .webhook_sender import KEY as SENDER
 from .webhook_sender import WebhookSender, post_lines, secret_text, webhook_sender_of, with_secrets
 
@@ -105,7 +106,7 @@ def includeme(config: Any) -> None:
 
 def prepare(node: Node) -> None:
     """Called before anything is served."""
-    node.registry[KEY] = Watchers(node)
+    node.registry[KEY] = Watchers()
     node.registry[SENDER] = WebhookSender(node)
     listeners = node.registry[LISTENERS] = LiveOutputs(node)
     node.events.listen(listeners.on_event)

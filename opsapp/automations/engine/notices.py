@@ -13,7 +13,7 @@ from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
-from .watchers import watchers_of
+from .watchers import changed
 
 LOOKED_AT = 8000  # characters at the end of an output
 
@@ -30,7 +30,7 @@ def tell_people(root: Root, run: Run) -> None:
 
 
 def _wake(root: Root, run: Run) -> None:
-    after_commit(root, watchers_of(node_of(root)).changed, run.id)
+    after_commit(root, changed, node_of(root), run.id)
 
 
 def started(run: Run) -> dict[str, str]:

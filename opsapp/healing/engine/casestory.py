@@ -1,4 +1,4 @@
-"""A case with all that is known of it, for who asks why. Must not: change or decide anything."""
+"""Collects all that is known of a case, for a person who asks why. Must not: change or decide anything."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What of healing goes with a clock that was set, under the pipeline's lease: what there are few of at once, cases and
-all else in pieces."""
+"""Moves the times of healing when a clock was set, under the pipeline's lease: the few at once, cases and all else in
+pieces."""
 
 from __future__ import annotations
 

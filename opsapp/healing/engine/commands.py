@@ -1,7 +1,5 @@
-"""Whom a heal asks to do something, and what they answered: a host's agent, or the service itself.
-
-A request is a row, written in the transaction of the step that wants it: so it is made once.
-"""
+"""Asks a host's agent, or the service itself, to do something for a heal, and reads the answers. A request is a row,
+written in the transaction of the step that wants it: so it is made once."""
 
 from __future__ import annotations
 

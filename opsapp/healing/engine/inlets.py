@@ -16,6 +16,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.inlets import AGES, PAGE, EventsOfInlet, Inlet, Refusals, ToldEvent, key_of
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import NotFound
+from opsapp.lib.visible import visible
 from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
 from opsapp.runtime.families import counter
@@ -176,7 +177,7 @@ class Taking:
     def _trouble(self, sent: SentEvent) -> ToldTrouble:
         target = target_of(sent, self._inlet.mapping)
         told = sent.summary, sent.description, sent.severity, sent.links
-        return ToldTrouble(self._inlet.__name__, sent.fingerprint, sent.name, target, *told)
+        return ToldTrouble(self._inlet.__name__, sent.fingerprint, visible(sent.name), visible(target), *told)
 
 
 def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Deeds in the store: whose turn it is, who joins, and what the end of a case says of the rest of its outage."""
+"""Stores deeds: whose turn it is, who joins, and what the end of a case means for the rest of its outage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of one metric of one host between two looks. Pure."""
+"""What is remembered of one metric of one host between two looks. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is healed again and again has a cause that no heal takes away. Pure. Must not: say who is told."""
+"""Finds problems: what is healed again and again has a cause that no heal removes. Pure. Must not: say who is told."""
 
 from __future__ import annotations
 

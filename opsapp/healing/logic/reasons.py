@@ -1,4 +1,4 @@
-"""Why a case ended, for people."""
+"""The reasons why a case ended, in words for people."""
 
 from __future__ import annotations
 

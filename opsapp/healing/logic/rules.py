@@ -1,4 +1,4 @@
-"""What rules and conditions name: targets, parts of hosts, scopes."""
+"""Names in rules and conditions: targets, parts of hosts, scopes."""
 
 from __future__ import annotations
 

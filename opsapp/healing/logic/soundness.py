@@ -1,4 +1,4 @@
-"""What no single field of a rule shows: whether its actions can be done."""
+"""Checks what no single field of a rule shows: whether its actions can be done."""
 
 from __future__ import annotations
 

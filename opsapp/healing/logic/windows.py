@@ -1,4 +1,4 @@
-"""What the windows of a target permit: the most restrictive wins."""
+"""Decides what the windows of a target permit: the most restrictive wins."""
 
 from __future__ import annotations
 

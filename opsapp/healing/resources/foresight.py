@@ -1,4 +1,4 @@
-"""What was foreseen at the last look, and which events people were told of."""
+"""Stores what was foreseen at the last look, and the events that people were told of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The morning letter in the store."""
+"""Stores the morning letter."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Requests for an outage of thousands while `engine.wavetrials` writes them, some targets in each transaction. Cases
-wait for the name that a request will have."""
+"""Stores requests for an outage of thousands while `engine.wavetrials` writes them, some targets in each transaction.
+Cases wait for the name that a request will have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a host may heal while nobody answers: rules that would act on it without a person, cut to its tools. Pure. Must
-not: hand anything out."""
+"""Chooses the rules by which a host may heal while no server answers: those that would act there without a person,
+limited to the host's tools. Pure. Must not: send them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case is one heal attempt: what its steps come to for trust, and by what cause."""
+"""Judges a case as one heal attempt: what its steps come to for trust, and the cause."""
 
 from __future__ import annotations
 

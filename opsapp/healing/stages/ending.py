@@ -1,4 +1,4 @@
-"""Who is told how a case ended: nothing that still holds ends silently, unless a person decided so."""
+"""Decides who is told how a case ended: what still holds never ends silently, unless a person decided so."""
 
 from __future__ import annotations
 

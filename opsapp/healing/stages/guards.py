@@ -1,5 +1,5 @@
-"""Whether what a case is about to do is still wanted: asked before each step and act, and until a command has left, for
-which a host may be away. Must not: judge what has been done."""
+"""Checks whether a case should still do what it is about to do: before each step and act, and until a command has
+left, for which a host may be away. Must not: judge what has been done."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Cases that are left alone for a while: because a coin says so, or because waiting costs the least downtime.
-
-The coin is drawn from the case's id with the store's key, when everything else says that it acts now, and committed
-before the window begins. What does not recover is healed after its window.
-"""
+"""Leaves cases alone for a while, because a coin says so, or because waiting costs the least downtime. The coin is
+drawn from the case's id with the store's key, when everything else says that it acts now, and committed before the
+window begins. What does not recover is healed after its window."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The host is asked for the cause before each step, and the cause rules out steps.
-
-A look is read only and short. Without an answer in time the case goes on as if nobody had asked. Must not: decide what
-is done.
-"""
+"""Asks the host for the cause before each step; the cause rules out steps. A look only reads, and is short. Without an
+answer in time the case goes on as if nobody had asked. Must not: decide what is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows for this case?"""
+"""Decides what follows for a case, by its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a case waits for what."""
+"""How long a heal settles, is waited for, and is watched as a trial."""
 
 from __future__ import annotations
 

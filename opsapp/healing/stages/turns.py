@@ -1,8 +1,5 @@
-"""Whose turn it is on a host: one heal at a time, and none on an old reading.
-
-What a case waited for, or the heal of what it depends on, may have cured it. So it is looked at again; an unknown
-condition does not act.
-"""
+"""Decides whose turn it is on a host: one heal at a time, and none on an old reading. What a case waited for, or the
+heal of what it depends on, may have cured it: it is looked at again, and an unknown condition does not act."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""One outage, one deed: its targets are healed in waves, each of which waits for the verdict of the one before.
-
-A deed is what one rule does about one outage. Each case's keyed coin draws who goes first. It stops at the first heal
-that failed or did harm, and where nobody can tell. Pure: the engine keeps deeds.
-"""
+"""Heals the targets of one outage in waves, each of which waits for the verdict of the one before. What one rule does
+about one outage is a deed. Each case's keyed coin draws who goes first. A deed stops at the first heal that failed or
+did harm, and where nobody can tell. Pure: the engine keeps deeds."""
 
 from __future__ import annotations
 

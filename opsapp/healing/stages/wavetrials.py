@@ -1,8 +1,6 @@
-"""A wave as a trial: those that go beside those that wait, which only the draw tells apart (docs/adr/111).
-
-Hosts and moment are fixed when the wave opens. At the moment both sides are measured, and no wave opens before. Pure.
-Must not: read the store, or bet.
-"""
+"""Judges a wave as a trial: the targets that are healed are compared with those that wait; only the draw tells them
+apart (docs/adr/111). Hosts and moment are fixed when the wave opens. At the moment both sides are measured, and no
+wave opens before. Pure. Must not: read the store, or bet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands off a host, and who is here."""
+"""Views of holds: hands off a host, and who is here."""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyramid.request import Request
@@ -57,22 +59,28 @@ def _page_before(context: Incidents, query: IncidentQuery, request: Request, now
 
 
 def _shown(request: Request, rows: list[IncidentRecord], now: float) -> list[IncidentRecord]:
-    rows = [replace(row, root_cause=None) for row in rows]
+    rows = _without_causes(rows)
     shown: list[IncidentRecord] = request.shown(with_causes(request.root, rows, now) if request.sight is None else rows)
     return shown
 
 
-@api.get(Incidents, "file", query=files.FileQuery, returns=files.EITHER)
+def _without_causes(rows: list[IncidentRecord]) -> list[IncidentRecord]:
+    return [replace(row, root_cause=None) for row in rows]
+
+
+@api.get(Incidents, "file", query=files.FileQuery, returns=files.EITHER, teams="filtered")
 def file(context: Incidents, request: Request) -> Stream:
-    """The incidents that began in a month, as a file, newest first."""
-    return files.of_month(request, "incidents", COLUMNS, _incidents_of)
+    """The incidents that began in a month, as a file, newest first; for who is in a team as in the list."""
+    read = partial(_incidents_of, seen=teams.seen_monitors(request))
+    return files.of_month(request, "incidents", COLUMNS, read)
 
 
-def _incidents_of(root: Root, month: files.FilePage) -> list[IncidentRecord]:
+def _incidents_of(root: Root, month: files.FilePage, seen: Collection[str] | None) -> list[IncidentRecord]:
     incidents, now = incidents_of(root), node_of(root).clock.now()
-    ids = incidents.begun(month.since, month.until)
+    ids = incidents.begun(month.since, month.until, seen)
     ids = [incident_id for incident_id in ids if month.last is None or incident_id < month.last]
-    return with_causes(root, incident_rows(incidents, ids[: month.limit], now), now)
+    rows = _without_causes(incident_rows(incidents, ids[: month.limit], now))
+    return with_causes(root, rows, now) if seen is None else rows
 
 
 @api.get(Incidents, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
+from opsapp.lib.visible import visible
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, Since
@@ -107,9 +108,10 @@ def mood(message: MessageContent) -> str:
 
 
 def _title(message: MessageContent) -> str:
-    """Good news is as severe as the bad news that it ends, so that it takes the same way; it need not sound so."""
-    harmless = message.severity == "info" or mood(message) == "success"
-    return message.title if harmless else f"[{message.severity}] {message.title}"
+    """Good news is as severe as the bad news that it ends, so that it takes the same way; it need not sound so. It is
+    one line, the subject of a mail: names in it may come from outside."""
+    title, harmless = visible(message.title), message.severity == "info" or mood(message) == "success"
+    return title if harmless else f"[{message.severity}] {title}"
 
 
 def _lines(message: MessageContent, zone: str, links_of: LinksOf) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the pages call of this room. All but `ask` run in the caller's transaction."""
+"""What other rooms call of the public status page. All but `ask` run in the caller's transaction."""
 
 from opsapp.statuspages.logic import dates
 from opsapp.statuspages.logic.addresses import KINDS, address_problem

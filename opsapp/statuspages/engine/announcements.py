@@ -1,5 +1,5 @@
-"""What happened becomes messages, and messages rows of the queues, a page of subscribers in each transaction. What
-happens within `gather_s` is told together: 200 monitors that fail at once are one message."""
+"""Makes messages of what happened, and rows of the queues of messages, one page of subscribers in each transaction.
+What happens within `gather_s` is told together: 200 monitors that fail at once are one message."""
 
 from __future__ import annotations
 

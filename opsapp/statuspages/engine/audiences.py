@@ -1,4 +1,4 @@
-"""Pages as their subscribers know them: the page of all, and those of their own that offer subscriptions."""
+"""The pages that somebody can subscribe to: the page of all, and own pages that offer subscriptions."""
 
 from __future__ import annotations
 

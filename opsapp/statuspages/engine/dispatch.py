@@ -1,6 +1,6 @@
-"""Rows leave, a batch at a time: claimed, handed over, the outcome stored. Who dies in between leaves claimed rows,
-which are sent again under the same id: at least once, and at most one batch twice (and webhooks that had not
-answered)."""
+"""Sends rows of the queues, one batch at a time: claims them, hands them over, stores the outcome. If the process ends
+in between, the claimed rows are sent again under the same id: at least once, and at most one batch twice (and webhooks
+that had not answered)."""
 
 from __future__ import annotations
 

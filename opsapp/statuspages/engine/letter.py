@@ -1,4 +1,4 @@
-"""One message to one subscriber on its way, what carries it, and what became of it."""
+"""One message to one subscriber, what carries it, and its outcome."""
 
 from __future__ import annotations
 

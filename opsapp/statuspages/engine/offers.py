@@ -1,4 +1,5 @@
-"""By what ways visitors of a page can subscribe now, and what is still lacking. All pages have one mail server."""
+"""Finds the ways by which visitors of a page can subscribe now, and what the others lack. All pages have one mail
+server."""
 
 from __future__ import annotations
 

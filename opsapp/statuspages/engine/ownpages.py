@@ -1,5 +1,4 @@
-"""Pages of their own. Such a page shows the monitors that its groups name: what is made for its visitors is made of
-those alone. Transactions."""
+"""Makes and changes pages of their own, in a transaction. Such a page shows only the monitors that its groups name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An admin's settings of the page and its logo. Transactions."""
+"""Changes the settings of the page and its logo, in a transaction."""
 
 from __future__ import annotations
 

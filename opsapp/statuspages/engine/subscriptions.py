@@ -1,5 +1,5 @@
-"""Asking to be told, confirming, leaving; what admins see and take away. The answer to asking is the same, and the work
-about the same, whether an address is known or not."""
+"""Subscribes visitors, confirms and ends subscriptions, and lists and removes them for admins. A request to subscribe
+gets the same answer after about the same work, whether the address is known or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may read a page with a password: whoever has the cookie of the page and of its present password, or says the
+"""Decides who may read a page with a password: whoever has the cookie of the page's present password, or says the
 password. Passwords are checked outside any transaction, as those of users are. Must not: know HTTP."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Calling subscribers' webhooks: strangers named these addresses, so only public ones are reached. On the hub. Who has
-not answered after `TOGETHER_S` is waited for beside the next letters."""
+"""Calls webhooks of subscribers, on the hub. Strangers named these addresses, so only public ones are reached. A
+webhook that has not answered after `TOGETHER_S` is waited for beside the next letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs for the public page."""
+"""The greenlets of the public status page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be a subscriber's address, its one form, how much of it an admin is shown."""
+"""Checks the address of a subscriber, gives its one form, and shortens it for admins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom of a page's subscribers one piece of news is for. Pure."""
+"""Chooses the subscribers of a page that one piece of news is for. Pure."""
 
 from __future__ import annotations
 

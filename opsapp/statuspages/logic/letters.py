@@ -1,4 +1,4 @@
-"""What subscribers read: the words of one message, whatever carries it."""
+"""The words of a message to subscribers, the same for every carrier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind of a picture by its bytes alone. SVG is none: it can hold script and addresses."""
+"""Finds the kind of a picture from its bytes alone. SVG is refused: it can hold script and addresses."""
 
 from __future__ import annotations
 

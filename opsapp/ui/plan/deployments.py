@@ -1,4 +1,4 @@
-"""Deployments: what was brought out, and the form of who posts one by hand."""
+"""Pages of deployments: the list, and the form that posts one by hand."""
 
 from __future__ import annotations
 

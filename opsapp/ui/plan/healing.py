@@ -1,4 +1,4 @@
-"""Healing: how it stands, chaos. `records` and `rules` have the rest."""
+"""Pages of healing: its state, and chaos. `records` and `rules` have the other pages."""
 
 from __future__ import annotations
 

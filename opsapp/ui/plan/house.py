@@ -1,4 +1,4 @@
-"""Users, secrets, the audit record."""
+"""Pages of users, teams, provisioning, secrets and the audit record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every list has: acts that keep it as it is asked for now, and forget it."""
+"""Acts of every list: save it with its present query, and delete what was saved."""
 
 from __future__ import annotations
 

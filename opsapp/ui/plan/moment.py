@@ -1,4 +1,4 @@
-"""The moment: the part that pages have, and the page that is nothing else."""
+"""The part of a page that shows a moment, and the page that has this part alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What to say when an act was done, by what its button says; an act's `done` goes before. Must not: say more than is
-known when the API has answered."""
+"""What a page says when an act was done, by the words of its button, unless the act has `done`. Must not: say more
+than is known when the API has answered."""
 
 from __future__ import annotations
 

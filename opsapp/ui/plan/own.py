@@ -1,12 +1,12 @@
-"""One's own settings, the service as a whole, first steps."""
+"""Pages of one's own settings, of the service as a whole, and of the first steps."""
 
 from __future__ import annotations
 
-from opsapp.tree.acl import ROLES
+from opsapp.auth.records import NewKey, OwnWishes
 from opsapp.ui import parts
 from opsapp.ui.shapes import own as shapes
 
-from .shape import Act, Field, Page, told
+from .shape import Act, Field, Page, inputs, told
 
 OWN = told(parts.OWN, "/api/me/settings")
 PASSWORD = Act(
@@ -69,11 +69,7 @@ SETTINGS = (
                 "key",
                 "Create an API key",
                 "POST /api/keys",
-                (
-                    Field("name", "Name", required=True, hint="What uses it"),
-                    Field("role", "Role", "choice", ROLES, True),
-                    Field("assistant", "For an assistant: it reads and proposes (role viewer)", "flag", unsaid="no"),
-                ),
+                inputs(NewKey),
                 shows=True,
                 done="The API key is created.",
                 then="The key is shown this once. A program sends it as a bearer token.",
@@ -82,10 +78,7 @@ SETTINGS = (
                 "pages",
                 "Save",
                 "PUT /api/me/settings",
-                (
-                    Field("timezone", "Time zone", clears=True, hint="Like Europe/Berlin. Empty: that of your browser"),
-                    Field("theme", "Colours", "choice", ("system", "light", "dark"), True),
-                ),
+                inputs(OwnWishes),
                 here=True,
                 done="Saved.",
             ),

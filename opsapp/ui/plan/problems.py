@@ -1,4 +1,4 @@
-"""What is healed again and again, and who looks for the cause until when."""
+"""Pages of problems: what is healed again and again, and who looks for the cause until when."""
 
 from __future__ import annotations
 

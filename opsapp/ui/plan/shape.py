@@ -1,5 +1,5 @@
-"""Of what a page is made: parts that come from the API, and acts, which are forms that call it.
-Plain values. Must not: know HTTP, decide what is shown and allowed (the API says)."""
+"""The parts of a page, which come from the API, and its acts, which are forms that call the API. Plain values. Must
+not: know HTTP, or decide what is shown and allowed (the API does)."""
 
 from __future__ import annotations
 

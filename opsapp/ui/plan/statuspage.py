@@ -1,4 +1,4 @@
-"""How the public status page looks, by what visitors may be told, and who is."""
+"""Pages about the public status page: its look, the ways to subscribe, and the subscribers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong and who decides: the overview, incidents with their war room, approvals."""
+"""Pages of the overview, of incidents with their war room, and of approvals."""
 
 from __future__ import annotations
 

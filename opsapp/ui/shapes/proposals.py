@@ -4,16 +4,14 @@ as its, never as the service's."""
 from __future__ import annotations
 
 import json
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from opsapp.approvals.records import ApprovalRecord, PlanShown
-from opsapp.assistants.engine import HoldsNow
+from opsapp.assistants.engine import FiringInShort, HoldsNow, PastInShort
 from opsapp.healing.records import NewRule, RuleStep, RuleTargets
-from opsapp.healing.whatif import SavedMinutes, StopCount
 from opsapp.ui.sentences import Word, count, sentence_of, span, spoken_target
-from opsapp.wire.dataclass import dataclass
-from opsapp.wire.records import SaidAs, made
+from opsapp.wire.records import made
 
 
 class Fact(NamedTuple):
@@ -28,26 +26,6 @@ class Fact(NamedTuple):
 class WouldFire(NamedTuple):
     at: int
     words: str
-
-
-@dataclass(frozen=True)
-class FiringBefore:
-    at: int
-    target: str
-    lasted_s: float | None
-
-
-@dataclass(frozen=True)
-class Condensed:
-    since: Annotated[int, SaidAs("from")]
-    until: Annotated[int, SaidAs("to")]
-    total: int | None
-    over_by_itself: int | None
-    why: str
-    stopped_by: tuple[StopCount, ...]
-    expected_saved_minutes: SavedMinutes | None
-    firings: tuple[FiringBefore, ...]
-    now: HoldsNow | None = None
 
 
 class PastOfProposal(NamedTuple):
@@ -94,12 +72,12 @@ def what_if(record: ApprovalRecord) -> PastOfProposal | None:
     """None of a run: of what it would have done nothing is known."""
     if record.assistant is None or not record.assistant.whatif:
         return None
-    known = made(Condensed, record.assistant.whatif)
+    known = made(PastInShort, record.assistant.whatif)
     firings = tuple(WouldFire(firing.at, _fired(firing)) for firing in reversed(known.firings))
     return PastOfProposal(tuple(_lines(known)), firings)
 
 
-def _lines(known: Condensed) -> list[str]:
+def _lines(known: PastInShort) -> list[str]:
     told = [_now(known.now)] if known.now else []
     if known.total is None:
         return [*told, sentence_of(known.why)]
@@ -117,6 +95,6 @@ def _now(now: HoldsNow) -> str:
     return f"When it was proposed, the condition was true on {now.holds} and false on {now.false}{unknown}."
 
 
-def _fired(firing: FiringBefore) -> str:
+def _fired(firing: FiringInShort) -> str:
     lasted = f", for {span(firing.lasted_s)}" if firing.lasted_s is not None else ""
     return f"{spoken_target(firing.target)}{lasted}"

@@ -1,5 +1,5 @@
-"""What uses a thing that may be deleted: said before. Nothing is taken out of what uses it (a rule without its last
-target would act everywhere): it finds nothing, or fails at that step and says why."""
+"""Says what uses a thing before the thing is deleted. The deletion takes nothing out of what uses it (a rule without
+its last target would act everywhere): that finds nothing, or fails at this step and says why."""
 
 from __future__ import annotations
 

@@ -89,11 +89,12 @@ class Host:
             raise RuntimeError(f"{self.name} is off")
         bounded = ["timeout", "-k", "2", str(timeout * patience()), *map(str, words)]
         return run(*machine.joining(self.groups), *self.enter(), *bounded, check=check, timeout=timeout + 10,
-                   stdin=stdin, env={"HOME": "/root", "LANG": "C.UTF-8"})  # fmt: skip
+                   stdin=stdin)  # fmt: skip
 
     def enter(self):
-        """The beginning of a command line that runs inside."""
-        return ["nsenter", "-t", str(self.leader), "-m", "-u", "-i", "-n", "-p", "-C", "-r", "-w", "--"]
+        """The beginning of a command line that runs inside, where the machine's variables name places that are not."""
+        nsenter = ["nsenter", "-t", str(self.leader), "-m", "-u", "-i", "-n", "-p", "-C", "-r", "-w", "--"]
+        return [*nsenter, "env", "-i", "HOME=/root", "LANG=C.UTF-8", "TERM=linux", f"PATH={PATH}"]
 
     def write(self, path, text, mode=0o644):
         """Puts a file on the host's disk (not under /run, /proc, /sys or /dev, which are not on it)."""
