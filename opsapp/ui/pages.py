@@ -241,7 +241,6 @@ def _make_templates() -> Environment:
     made = environment()
     made.globals.update(static=files.address, weekdays=WEEKDAYS)
     made.filters.update(
-        moment=words.moment,
         machine=words.machine,
         uptime=percent_words,
         plain=plain,
@@ -250,6 +249,7 @@ def _make_templates() -> Environment:
         ago=_for_reader(words.ago),
         since=_for_reader(words.since),
         clock=_for_reader(words.clock),
+        clock_in=words.clock_in,
         brief=_for_reader(words.brief),
         hour=_for_reader(words.hour),
         kind_of=words.kind_of,

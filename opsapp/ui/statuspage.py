@@ -17,6 +17,7 @@ from opsapp.statuspages.records import PublicPage
 from . import statusshape as shape
 from .files import address
 from .markup import environment
+from .sentences.words import span
 from .words import machine, moment
 
 HERE = pathlib.Path(__file__).parent
@@ -199,7 +200,7 @@ def _make_templates() -> Environment:
         look=shape.look,
         moment=moment,
         machine=machine,
-        length=shape.length,
+        span=span,
         exact=lambda seconds, about: dates.exact(seconds, about.timezone, about.language),
         clock=lambda seconds, about: dates.clock(seconds, about.timezone, about.language),
         day=lambda seconds, about: dates.day_name(seconds, about.timezone, about.language),

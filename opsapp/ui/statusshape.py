@@ -256,7 +256,7 @@ def day_rows(monitor: StatusComponent) -> list[DayRow]:
     rows = []
     for lacking, run in groupby(reversed(monitor.days), key=lambda day: day.uptime is None and not day.incidents):
         days = list(run)
-        if lacking and len(days) > 1:
+        if lacking and days[1:]:
             rows.append(DayRow(f"{days[-1].date} to {days[0].date}", look("unknown"), "No data", "–", 0))
         else:
             rows += map(_day_row, days)
@@ -335,13 +335,3 @@ def month_edges(month: str, zone: str) -> tuple[float, float]:
 
 def is_over(window: PlannedTime, now: float) -> bool:
     return window.start <= now or window.state == CANCELLED
-
-
-def length(minutes: float | None) -> str:
-    if minutes is None:
-        return "ongoing"
-    whole = max(1, round(minutes))
-    days, rest = divmod(whole, 1440)
-    hours, rest = divmod(rest, 60)
-    parts = [f"{days} d" if days else "", f"{hours} h" if hours else "", f"{rest} min" if rest and not days else ""]
-    return " ".join(part for part in parts if part)

@@ -91,6 +91,11 @@ def clock(seconds: float, reader: Reader | None) -> Markup:
     return _time(seconds, here.strftime("%H:%M" if today else "%d %b %H:%M"), zone)
 
 
+def clock_in(seconds: float, zone: str) -> Markup:
+    """By the clock of a zone that is not the reader's, which the page names."""
+    return _time(seconds, local(seconds, zone).strftime("%a %d %b, %H:%M"), zone)
+
+
 def hour(seconds: float, reader: Reader) -> Markup:
     return _time(seconds, local(seconds, reader.zone).strftime("%H:%M"), reader.zone)
 

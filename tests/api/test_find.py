@@ -40,9 +40,9 @@ def test_who_may_not_see_a_list_finds_nothing_of_it(service):
 
 
 def test_nothing_is_said_to_be_nothing(service):
-    assert "Nothing has these words" in service.vera.get("/find?q=zzzz").text
+    assert "No results" in service.vera.get("/find?q=zzzz").text
     empty = service.vera.get("/find")
-    assert "Nothing has these words" not in empty.text
+    assert "No results" not in empty.text
     assert empty.html.select_one("#keys kbd")
     service.anonymous.get("/find?q=shop", status=303)
 

@@ -59,11 +59,11 @@ def test_a_host_that_was_busy_then_and_silent_later_says_both(service, box):
     page = service.browser("vera").get(f"/agents/{box.id}?from=-3h&at={iso(peak + 300)}")
     answer = page.html.select_one(".answer").text
     assert "Something stood out" in answer
-    assert "Why is not known: no host has named a cause." in answer, "that it was busy is no cause"
+    assert "The cause is unknown: no host has reported one." in answer, "that it was busy is no cause"
     assert "CPU reached 97 %" in answer
-    assert "is not known: nothing was heard" in answer
+    assert "There is no data of " in answer
     assert "cpu_percent 97" in page.html.select_one("#moment-at").text
-    assert "which of them ran then is not known" in page.html.select_one("#moment-at").text
+    assert "which of them ran then is unknown" in page.html.select_one("#moment-at").text
     later = moment(service, box, from_="-3h", at=iso(silent + HOUR // 2))
     assert {rule["holds"] for rule in later["rules"]} == {None}
 

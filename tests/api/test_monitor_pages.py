@@ -42,7 +42,7 @@ def filled_form(page, **values):
 
 def test_the_report_tells_uptime_worst_first(service, lookout):
     vera = service.browser("vera")
-    assert "There were none then" in vera.get("/monitors/report").text
+    assert "No monitor was checked then" in vera.get("/monitors/report").text
     lookout.watch_through((UP, 86_400), name="Alpha", step=600, interval=600)
     service.tokens.clear()
     lookout.watch_through((UP, 40_000), (DOWN, 46_400), name="Beta", step=600, interval=600)
@@ -106,9 +106,9 @@ def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
     assert any("– – down" in row for row in figures)
     assert len(page.html.select("#uptime .figs dt")) == 4
     assert [words_of(figure).partition(" ")[0] for figure in page.html.select("#uptime .figs dd")] == ["–"] * 4
-    assert words_of(page.html.select_one("#uptime .figs dd:last-of-type")).endswith("% known")
+    assert words_of(page.html.select_one("#uptime .figs dd:last-of-type")).endswith("% measured")
     assert "today" in words_of(page.html.select_one("#uptime .strip"))
-    assert words_of(page.html.select_one("#past tbody tr")).startswith("HTTP 500 Over")
+    assert words_of(page.html.select_one("#past tbody tr")).startswith("HTTP 500 Resolved")
     assert words_of(page.html.select_one("#phases dl")) == "Name 4 ms Connect 11 ms TLS 23 ms Wait 148 ms Body 19 ms"
     assert "ends in 43 d" in words_of(page.html.select_one("#facts"))
     assert page.html.select(".acts a[href$='/edit']")

@@ -167,6 +167,17 @@ def test_the_page_says_who_is_on_call_who_is_next_and_what_keeps_a_call_away(peo
     assert "On call: nobody" in page.select_one("#counts").get_text()
 
 
+def test_pages_say_when_by_the_clock_of_the_reader_or_of_the_schedule(people, ops):
+    people.vera.put_json("/api/me/settings", {"timezone": "America/New_York"})
+    browser = people.browser("vera")
+    page = " ".join(browser.get("/oncall").html.main.get_text(" ").split())
+    assert "otto is on call by Ops until 16 Jan 02:00 . Then ada." in page, "by the clock of the reader"
+    shifts = browser.get(f"/oncall/schedules/{ops}").html.select_one("#shifts")
+    assert "by the clock of Europe/Berlin" in shifts.header.get_text()
+    assert [cell.get_text() for cell in shifts.select_one("tbody tr").select("td")] == [
+        "otto", "Fri 15 Jan, 09:00", "Sat 16 Jan, 08:00", "layer 1"]  # fmt: skip
+
+
 def test_an_operator_overrides_on_the_page_of_the_schedule(people, ops):
     browser = people.browser("otto")
     page = browser.get(f"/oncall/schedules/{ops}")

@@ -22,6 +22,8 @@ def test_an_approved_request_leads_to_its_run(service):
     body = {"name": "asked", "type": "script", "params": {"script": "true"}, "requires_approval": True}
     made = service.ada.post_json("/api/automations", body).json["id"]
     asked = service.ada.post(f"/api/automations/{made}/run").json
+    listed = service.browser("vera").get("/automations").html.select_one("#list tbody tr")
+    assert listed.select_one(".went + .meta").get_text() == "waits for approval", "not that it never ran"
     place = f"/approvals/{asked['request_id']}"
     assert service.browser("otto").get(place).html.select_one("#decision .line a") is None
     service.otto.post(f"/api{place}/approve")

@@ -210,8 +210,8 @@ def test_the_first_steps_say_what_is_done_and_what_is_left(service, browser):
     steps = [each.h2.text for each in page.html.select("#steps li")]
     assert steps == [
         "A password of your own",
-        "Somebody who is told",
-        "Something that is watched",
+        "A channel for notifications",
+        "A monitor",
         "A host that reports",
         "A status page for others",
     ]
@@ -221,7 +221,7 @@ def test_the_first_steps_say_what_is_done_and_what_is_left(service, browser):
     service.ada.post_json("/api/agents", {"label": "box-1"})
     page = ada.get("/first-steps")
     assert "3 steps are left" in page.text
-    assert "send a test" in page.text
+    assert "Send a test" in page.text
     assert "Waiting for the first report of box-1" in page.text
     assert press(page, "later").headers["Location"] == "/"
     assert service.ada.get("/api/me/settings").json["first_steps"] == "later"

@@ -297,6 +297,19 @@ def test_a_rule_is_promoted_to_the_next_level_by_one_click_and_never_above_its_c
     service.ada.delete("/api/healing/rules/capped")
 
 
+def test_the_trust_of_many_rules_is_on_several_pages(service):
+    rule = {"condition": "cpu_percent > 99", "action": {"type": "clear_cache"}}
+    for number in range(40):
+        service.ada.post_json("/api/healing/rules", rule | {"id": f"many-{number:02}"})
+    first = service.browser("ada").get("/healing/trust")
+    second = first.click("Next page")
+    names = [link.get_text() for page in (first, second) for link in page.html.select("#trust h2 a")]
+    every = [row["rule_id"] for row in service.ada.get("/api/healing/trust?limit=1000").json]
+    assert sorted(names) == sorted(every)
+    for number in range(40):
+        service.ada.delete(f"/api/healing/rules/many-{number:02}")
+
+
 def test_healing_is_paused_and_resumed(service):
     ada = service.browser("ada")
     page = press(ada.get("/healing"), "pause").follow()

@@ -226,7 +226,7 @@ def test_the_page_has_what_is_stored_and_says_who_is_told(service, shop):
     page = service.browser("ada").get("/statuspage")
     asked = form(page, "settings.look")
     assert (asked["name"].value, asked["language"].value) == ("Lindenhof", "de")
-    assert "Nobody has subscribed yet." in page.html.select_one("#told").text
+    assert "Nobody has subscribed yet." in page.html.select_one("#subscribers").text
     asked["accent_light"] = "beige"
     refused = asked.submit(status=422)
     assert refused.html.select_one("#look .err")

@@ -79,7 +79,7 @@ def test_a_new_admin_takes_the_first_steps(serve, page, receiver, width):
     ("role", "steps", "acts"),
     [
         ("viewer", ["A password of your own"], []),
-        ("operator", ["A password of your own", "Something that is watched", "A status page for others"],
+        ("operator", ["A password of your own", "A monitor", "A status page for others"],
          ["Add a monitor", "All first steps"]),
     ],
 )  # fmt: skip

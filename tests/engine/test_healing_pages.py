@@ -12,6 +12,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.ui.shapes import learned
 from opsapp.ui.shapes.healing import WORKERS
 from opsapp.wire.records import made
+from tests.engine.healing import NGINX
 
 FAILED = {"service__nginx__state": "failed"}
 WELL = {"service__nginx__state": "active"}
@@ -52,6 +53,30 @@ def test_an_open_case_says_what_comes_next(case):
     assert rungs["Execute"]["aria-current"] == "step"
     assert "Ahead" in rungs["Verify"].text
     assert {"heal", "approval"} == set(page.html.select_one("#stages")["data-live"].split())
+
+
+def test_a_request_is_a_question_in_words(ward):
+    here = ward(NGINX | {"description": "The web server has stopped"}).at("approve").report(**FAILED).turn().turn(6)
+    [asked] = here.service.vera.get("/api/approvals").json
+    assert asked["reason"] == "The web server has stopped (rule nginx)"
+    page = here.service.browser("otto").get(f"/approvals/{asked['request_id']}").html
+    assert page.h1.get_text() == "May the machine run restart service on nginx on box-1?"
+    assert "The web server has stopped" in page.select_one(".head").get_text()
+    ledger = here.service.browser("vera").get("/healing/ledger").html.select_one("ol.tl").get_text()
+    assert "The machine asks whether it may run restart service on nginx on box-1." in ledger
+
+
+def test_the_evidence_of_a_rule_is_said_in_words(case):
+    case.heal(**WELL)
+    meters = case.get("/healing/trust").html.select_one(".parts").get_text(" ")
+    assert "Success rate, with 95 % confidence above 2 %" in meters
+    assert "Evidence that it helps too seldom 7 % of the limit" in meters
+
+
+def test_what_a_rule_can_read_is_said_in_words(case):
+    read = case.get("/healing/rules/nginx").html.select_one("#read")
+    words = {row.code.get_text(): row.select_one(".meta").get_text() for row in read.select("tbody tr:has(.meta)")}
+    assert words["service.*.state"] == "service state"
 
 
 def test_a_closed_case_says_why_with_its_figures(case):

@@ -144,6 +144,8 @@ def test_the_rules_own_sentence_comes_before_its_condition(ward, level):
     (row,) = told(here)
     assert "state ==" not in row.title + row.text
     assert row.text.startswith("The shop's web server has failed: box-1/nginx (rule nginx).")
+    troubles = here.service.vera.get("/api/overview").json["troubles"]
+    assert {row["cause"] for row in troubles if row["kind"] == "alert"} <= {"The shop's web server has failed"}
     here.clock.advance(1)
     here.report(**ACTIVE).turn().turn(1).turn(60)
     (over,) = told(here)

@@ -134,7 +134,7 @@ def test_the_bound_of_anomalies_is_kept_and_shown(reporter):
     assert restarted.bound == 7.5
     assert service.vera.get("/api/healing/health").json["anomalies"]["bound"] == 7.5
     page = service.browser("vera").get("/healing").text
-    assert "as rare as 1 in 32,000,000. About 5 false alarms a week may be told so" in page
+    assert "as rare as 1 in 32,000,000. Expect about 5 false alarms a week" in page
 
 
 def test_what_another_look_has_taken_is_not_late(reporter):

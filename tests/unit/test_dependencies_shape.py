@@ -30,6 +30,8 @@ def test_the_root_cause_is_ringed_and_the_rest_says_what_holds_it_down():
     assert (boxes["web"].look, boxes["web"].why) == ("hid", "held down by db")
     assert [edge.bad for edge in shown["picture"].edges] == [True]
     assert shown["sub"] == "db is the root cause; 1 of 2 failures depends on it."
+    aside = shaped([node("db", status="failed"), node("web", "db", status="failed", held="db")], ["db", "mail/smtp"])
+    assert aside["sub"] == shown["sub"], "what has failed elsewhere is not in the picture"
     assert [row.node.target for row in shown["rows"]] == ["db", "web"]
     assert shown["rows"][1].why == "held down by db: it depends on db"
 

@@ -10,9 +10,9 @@ from opsapp.healing.engine.momentmarks import of_entry
 @pytest.mark.parametrize(
     ("outcome", "reason", "words"),
     [
-        ("notified", "level notify", "nginx-down on db-1, nginx: people were told, nothing was done"),
-        ("suppressed", "held down by db-1", "nginx-down on db-1, nginx: suppressed, held down by db-1"),
-        ("skipped", "", "nginx-down on db-1, nginx: skipped"),
+        ("notified", "level notify", "Rule nginx-down, nginx on db-1: people were notified, nothing was done"),
+        ("suppressed", "held down by db-1", "Rule nginx-down, nginx on db-1: suppressed, held down by db-1"),
+        ("skipped", "", "Rule nginx-down, nginx on db-1: skipped"),
     ],
 )
 def test_what_was_not_done_is_said_in_words(outcome, reason, words):

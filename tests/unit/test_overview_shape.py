@@ -5,11 +5,13 @@ from dataclasses import replace
 from opsapp.agents.records import AgentRow
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.overview_answers import FleetCount, MonitorCounts, NextBreak, Overview, Trouble, WrongCounts
+from opsapp.ui.parts import OVERVIEW
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook
 from opsapp.ui.shapes.foresight import breaks_next
 from opsapp.ui.shapes.learned import forecasts
-from opsapp.ui.shapes.overview import gathered, joined, lines_of
+from opsapp.ui.shapes.overview import gathered, joined, lines_of, wrong
+from opsapp.ui.shapes.stands import heading
 from opsapp.wire.records import made
 
 HOUR = 3600
@@ -53,6 +55,32 @@ def test_many_that_are_alike_are_one_line_with_their_names():
     assert (len(lines[1].under), lines[1].more_under) == (8, 2)
     assert lines[1].under[0].name.href == "/healing/cases/c"
     assert "checked lately" in lines[3].cause.text
+
+
+def test_an_alert_says_what_its_rule_is_about():
+    alert = known("alert", "db-1/orders", rule_id="orders", cause="The service that takes orders has stopped.")
+    [line] = lines_of(replace(QUIET, troubles=(alert,)), NameBook())
+    assert line.cause.text == "Rule orders: The service that takes orders has stopped."
+
+
+def test_the_rest_leads_to_where_it_is():
+    def shown(*troubles):
+        answers = Answers({OVERVIEW: replace(QUIET, troubles=troubles, troubles_total=len(troubles))})
+        return wrong(answers, READER)
+
+    down = [known("monitor", f"m{number}", status="down", cause=f"HTTP {number}") for number in range(4)]
+    alerts = [known("alert", f"db-{number}/s", rule_id="failed") for number in range(7)]
+    assert (shown(*down, *alerts)["wrong_more"], shown(*down, *alerts)["more_alerts"]) == (6, True)
+    assert not shown(*alerts, *down)["more_alerts"]
+
+
+def test_causes_are_counted_only_where_they_say_more_than_what_is_down():
+    def words(down, causes):
+        counts = MonitorCounts(60, 0, 60 - down, down, 0, 0, 0, 0)
+        return heading(replace(QUIET, monitors=counts, wrong=replace(QUIET.wrong, down=down, causes=causes)), 0)
+
+    assert words(3, 1) == "3 down by one cause."
+    assert words(60, 58) == "60 down."
 
 
 def test_what_something_hangs_on_or_is_worked_on_is_a_line_of_its_own():

@@ -50,68 +50,68 @@ INCIDENT = IncidentRecord(
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "db-1 was healed in 74 s by journal_vacuum 500M. Why"),
+        ({}, "db-1 was healed in 74 s by journal vacuum 500M. Why"),
         (
             {
                 "metrics_before": {"disk_percent": 100.0, "up": True, "load": 3},
                 "metrics_after": {"disk_percent": 91.0, "up": False, "load": 3},
             },
-            "db-1 was healed in 74 s by journal_vacuum 500M. disk_percent 100 → 91. Why",
+            "db-1 was healed in 74 s by journal vacuum 500M. disk_percent 100 → 91. Why",
         ),
         (
             {"outcome": "failed", "reason": "the condition still holds"},
-            "journal_vacuum 500M on db-1 did not help: the condition still holds. Why",
+            "journal vacuum 500M on db-1 did not help: the condition still holds. Why",
         ),
         (
             {"outcome": "failed", "action_success": 0, "reason": "no_capable_handler: looked for journalctl"},
-            "journal_vacuum 500M on db-1 failed: the host has no tool for it (looked for journalctl). Why",
+            "journal vacuum 500M on db-1 failed: the host has no tool for it (looked for journalctl). Why",
         ),
-        ({"outcome": "rolled_back"}, "journal_vacuum 500M on db-1 did not help and was undone. Why"),
-        ({"outcome": "lost"}, "journal_vacuum 500M on db-1 was sent, and no answer came back. Why"),
+        ({"outcome": "rolled_back"}, "journal vacuum 500M on db-1 did not help and was undone. Why"),
+        ({"outcome": "lost"}, "journal vacuum 500M on db-1 was sent, and no answer came back. Why"),
         (
             {"outcome": "inconclusive", "reason": "the condition is unknown"},
-            "journal_vacuum 500M on db-1 was done, and nobody knows whether it helped: the condition is unknown. Why",
+            "journal vacuum 500M on db-1 was done, and nobody knows whether it helped: the condition is unknown. Why",
         ),
         (
             {"outcome": "suppressed", "target": "Checkout", "reason": "root cause Shop database: it is down"},
-            "Checkout was put under Shop database, its root cause. Why",
+            "Checkout was left alone: its root cause is Shop database. Why",
         ),
         ({"outcome": "suppressed", "reason": "paused"}, "db-1 was left alone: healing is paused. Why"),
         (
             {"outcome": "notified", "reason": "level notify"},
-            "People were told of db-1: the rule only tells people. Why",
+            "People were notified about db-1: the rule only notifies people. Why",
         ),
         (
             {"outcome": "observed", "reason": "level observation"},
-            "The machine saw disk_percent > 90 on db-1: the rule only observes. Why",
+            "The condition disk_percent > 90 held on db-1: the rule only observes. Why",
         ),
         (
             {"outcome": "simulated", "reason": "level dry-run"},
-            "The machine would have run journal_vacuum 500M on db-1: the rule only tries dry. Why",
+            "The machine would have run journal vacuum 500M on db-1: the rule only tries dry. Why",
         ),
         ({"outcome": "absorbed"}, "Another alert of db-1 was added to its case. Why"),
         (
             {"outcome": "skipped", "reason": "low_effectiveness: 1 of 6"},
             "Nothing was done about db-1: it has helped too rarely here (1 of 6). Why",
         ),
-        ({"outcome": "rejected", "reason": "too risky"}, "journal_vacuum 500M on db-1 was rejected: too risky. Why"),
-        ({"outcome": "expired"}, "journal_vacuum 500M on db-1: nobody decided in time. Why"),
+        ({"outcome": "rejected", "reason": "too risky"}, "journal vacuum 500M on db-1 was rejected: too risky. Why"),
+        ({"outcome": "expired"}, "journal vacuum 500M on db-1: nobody decided in time. Why"),
         (
             {"outcome": "withdrawn", "reason": "condition_gone: the condition no longer holds"},
-            "journal_vacuum 500M on db-1 was not needed: it recovered by itself (the condition no longer holds). Why",
+            "journal vacuum 500M on db-1 was not needed: it recovered by itself (the condition no longer holds). Why",
         ),
         ({"rolls_back": 3, "action_type": "rollback", "reason": "restored"}, "Undone on db-1: restored. Why"),
         (
             {"outcome": None, "state": "executing", "finished_at": None},
-            "The machine runs journal_vacuum 500M on db-1. Why",
+            "The machine runs journal vacuum 500M on db-1. Why",
         ),
         (
             {"outcome": None, "state": "verifying"},
-            "The machine ran journal_vacuum 500M on db-1. It measures again. Why",
+            "The machine ran journal vacuum 500M on db-1. It measures again. Why",
         ),
         (
             {"outcome": None, "state": "awaiting_approval", "approval_id": "q1"},
-            "The machine asks whether it may run journal_vacuum 500M on db-1.",
+            "The machine asks whether it may run journal vacuum 500M on db-1.",
         ),
         (
             {
@@ -123,7 +123,7 @@ INCIDENT = IncidentRecord(
         ),
         (
             {"target": "db-1/postgresql", "case_id": None},
-            "postgresql on db-1 was healed in 74 s by journal_vacuum 500M. ",
+            "postgresql on db-1 was healed in 74 s by journal vacuum 500M. ",
         ),
     ],
 )
@@ -210,16 +210,16 @@ def test_a_run(changes, text):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({}, "The machine asks for restart_service on postgresql on db-1."),
-        ({"status": "approved", "decided_by": "mara"}, "mara approved restart_service on postgresql on db-1."),
+        ({}, "The machine asks for restart service on postgresql on db-1."),
+        ({"status": "approved", "decided_by": "mara"}, "mara approved restart service on postgresql on db-1."),
         (
             {"status": "rejected", "decided_by": "mara", "comment": "not now"},
-            "mara rejected restart_service on postgresql on db-1: not now.",
+            "mara rejected restart service on postgresql on db-1: not now.",
         ),
-        ({"status": "expired"}, "restart_service on postgresql on db-1: nobody decided in time."),
+        ({"status": "expired"}, "restart service on postgresql on db-1: nobody decided in time."),
         (
             {"status": "withdrawn", "comment": "it recovered"},
-            "restart_service on postgresql on db-1 was not needed any more: it recovered.",
+            "restart service on postgresql on db-1 was not needed any more: it recovered.",
         ),
         ({"kind": "run", "subject": "Tidy", "requested_by": "otto"}, "otto asks for Tidy."),
     ],

@@ -261,13 +261,6 @@ def test_the_badge_is_xml_and_says_the_status(status):
     assert svg.get("aria-label") == f"A <b> & c: {shape.WORDS[status].lower()}"
 
 
-@pytest.mark.parametrize(
-    ("minutes", "text"), [(None, "ongoing"), (0.2, "1 min"), (61, "1 h 1 min"), (1440, "1 d"), (1530, "1 d 1 h")]
-)
-def test_durations_for_people(minutes, text):
-    assert shape.length(minutes) == text
-
-
 def test_control_characters_in_a_name_or_an_update_do_not_break_feed_and_badge():
     """People paste what they find. XML has no way at all to say these; the page can bear them."""
     raw = "a\x01\x0b\x1b[0m\ufffe\tb\U0001f600"

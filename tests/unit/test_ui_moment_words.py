@@ -43,7 +43,7 @@ def test_what_is_not_known_within_a_minute_has_one_time():
     stretches = tuple(StateStretch(BEGIN + since, BEGIN + until, state) for since, until, state in parts)
     row = StateRow("Shop", "/monitors/m", stretches)
     lead = answer_of(told([MomentMark("outage", BEGIN, BEGIN + 600, "bad", "Shop was down")], [row]), reader()).lead
-    assert "What Shop did at 08:10 is not known" in lead
+    assert "There is no data of Shop at 08:10." in lead
 
 
 @pytest.mark.parametrize(

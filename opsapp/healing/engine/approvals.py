@@ -18,6 +18,7 @@ from opsapp.healing.stages.world import World
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
+from . import notifications
 from .context import PipelineContext
 from .reach import subjects_asked
 from .waves import sizes_of
@@ -28,15 +29,15 @@ def ask(context: PipelineContext, wanted: Sequence[tuple[CaseRecord, Plan]]) -> 
     record, plan = wanted[0]
     assert plan.choice is not None
     plans = [shown(asked, planned, context.world, context.root) for asked, planned in wanted]
-    risk = plan.choice.action.risk
+    risk, reason = plan.choice.action.risk, reason_of(context, record, plan)
     if len(wanted) > 1:
         targets = [target_of(asked, own) for (asked, _), own in zip(wanted, plans, strict=True)]
         whole = _together(context, record.rule_id, plans[0], targets)
         pairs = zip(wanted, plans, strict=True)
         subjects = [subject for (asked, _), own in pairs for subject in subjects_asked(asked, own)]
-        request = _new_request(context, record, whole, reason_of(record, plan), risk, subjects)
+        request = _new_request(context, record, whole, reason, risk, subjects)
         return approvals.request(context.root, request, context.now)
-    request = _new_request(context, record, plans[0], reason_of(record, plan), risk, subjects_asked(record, plans[0]))
+    request = _new_request(context, record, plans[0], reason, risk, subjects_asked(record, plans[0]))
     allowed = allowed_before(context.root, record, plans[0])
     if allowed is None:
         return approvals.request(context.root, request, context.now)
@@ -71,9 +72,10 @@ def _new_request(
     )
 
 
-def reason_of(record: CaseRecord, plan: Plan) -> str:
+def reason_of(context: PipelineContext, record: CaseRecord, plan: Plan) -> str:
     lowered = "" if plan.effective.lowered is None else f" ({plan.effective.lowered})"
-    return f"{record.rule_id}: {record.about.rule_condition}{lowered}"
+    what = notifications.sentence(context, record.rule_id, record.about.rule_condition)
+    return f"{what} (rule {record.rule_id}){lowered}"
 
 
 def allowed_before(root: Root, record: CaseRecord, plan: HealPlan) -> Allowed | None:

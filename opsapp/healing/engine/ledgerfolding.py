@@ -55,7 +55,7 @@ def unarchived(root: Root, now: float, config: Configuration) -> Finding:
     ledger, days = healing_of(root).ledger, config[LedgerRetention].days
     ended_at = _ended_at(ledger, max(ledger.folded.links, ledger.archived) + 1)
     if ended_at is None or ended_at >= now - (days - TOLD_DAYS) * DAY:
-        return Finding(OK, "ledger", f"no entry that is in no archive goes within {TOLD_DAYS} days")
+        return Finding(OK, "ledger", f"within {TOLD_DAYS} days, no entry is deleted that is not archived")
     day = datetime.fromtimestamp(ended_at + days * DAY, timezone.utc).date().isoformat()
     said = f"entries that were never archived are folded away from {day} on: `opsapp export --archive DIR` first"
     return Finding(WARN, "ledger", said)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.moments import AROUND_S, LEAST_S, AskedSpan, span_asked
+from opsapp.healing.logic.reasons import spoken_action
 from opsapp.healing.moments import Kind, Moment, RuleThen
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import ClosedCase
@@ -215,7 +216,7 @@ def _lasts(entry: LedgerRecord, at: int) -> bool:
 
 
 def _did(entry: LedgerRecord) -> str:
-    what = entry.action_type.replace("_", " ") or "its case"
+    what = spoken_action(entry.action_type) or "its case"
     return f"{what}: {(entry.outcome or entry.state).replace('_', ' ')}" + (
         f" ({entry.reason})" if entry.reason else ""
     )

@@ -31,7 +31,7 @@ MOST = 60  # of each kind
 MOST_TIMES = 40  # of one window
 LOOKS = {"verified": "heal", "failed": "bad", "lost": "bad", "rolled_back": "warn", "inconclusive": "warn"}
 LEFT_ALONE = ("suppressed", "skipped", "simulated", "withdrawn")
-ONLY_TOLD = "people were told, nothing was done"  # why is on the page of the case
+ONLY_TOLD = "people were notified, nothing was done"  # why is on the page of the case
 NOTES = {"acknowledged": "took it", "assigned": "handed it over"}
 
 
@@ -118,14 +118,14 @@ def of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
     if entry.approval_id is not None:
         yield from _asked(approvals_of(root).find(entry.approval_id), entry)
     if entry.executed or entry.state in ("executing", "settling", "verifying"):
-        words = f"{entry.rule_id}: {_act(entry)}, {_spoken(entry.outcome or entry.state)}"
+        words = f"{_act(entry).capitalize()}, rule {entry.rule_id}: {_spoken(entry.outcome or entry.state)}"
         yield MomentMark(
             "machine", entry.created_at, entry.finished_at, LOOKS.get(entry.outcome or "", "heal"), words, place
         )
     elif entry.outcome not in (None, "observed", "absorbed"):
         why = f", {entry.reason}" if entry.reason else ""
         came = ONLY_TOLD if entry.outcome == "notified" else _spoken(entry.outcome) + why
-        words = f"{entry.rule_id} on {_target(entry.target)}: {came}"
+        words = f"Rule {entry.rule_id}, {_target(entry.target)}: {came}"
         look = "hid" if entry.outcome in LEFT_ALONE else "warn"
         yield MomentMark("machine", entry.created_at, None, look, words, place)
 
@@ -134,19 +134,19 @@ def _asked(approval: Approval | None, entry: LedgerRecord) -> Iterator[MomentMar
     if approval is None:
         return
     place, act = f"/approvals/{entry.approval_id}", _act(entry)
-    yield MomentMark("people", int(approval.requested_at), None, "icon:bell", f"asked: {act}?", place)
+    yield MomentMark("people", int(approval.requested_at), None, "icon:bell", f"Approval requested: {act}", place)
     if approval.decided_at is not None:
-        words = f"{approval.decided_by or 'nobody'}: {approval.status} {act}"
+        words = f"{approval.decided_by or 'Nobody'} {approval.status}: {act}"
         yield MomentMark("people", int(approval.decided_at), None, "icon:check", words, place)
 
 
 def _act(entry: LedgerRecord) -> str:
-    return f"{_spoken(entry.action_type)} on {_target(entry.target)}"
+    return f"{_spoken(entry.action_type)} for {_target(entry.target)}"
 
 
 def _target(name: str) -> str:
     host, _, part = name.partition("/")
-    return f"{host}, {part}" if part else host
+    return f"{part} on {host}" if part else host
 
 
 def _spoken(word: str | None) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
+from opsapp.healing.logic.reasons import spoken_action
 from opsapp.healing.stages import ending, looking
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import CauseNamed
@@ -35,7 +36,7 @@ DEMOTED = {  # by cause: what the rule does now, and why
 
 def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
     about = case.about
-    trouble = _known(case.cause) or _sentence(context, case.rule_id, about.rule_condition)
+    trouble = _known(case.cause) or sentence(context, case.rule_id, about.rule_condition)
     title = about.note or f"{about.target}: {trouble}"
     text = _caused(case.cause, f"{_what(context, case.rule_id, about)} Nothing was done ({reason}).")
     severity = SEVERITY.get(about.severity, "warning")
@@ -44,7 +45,7 @@ def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
 
 def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
     assert plan.choice is not None
-    action, host = plan.choice.action.name, plan.host.hostname if plan.host else case.target
+    action, host = spoken_action(plan.choice.action.name), plan.host.hostname if plan.host else case.target
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself.")
     _tell(context, case, "heal.executing", "warning", f"{case.target}: {action} runs", text)
 
@@ -59,7 +60,7 @@ class Wish(NamedTuple):
     @classmethod
     def of(cls, plan: Plan, targets: int) -> Wish:
         assert plan.choice is not None
-        return cls(plan.choice.action.name, lowered(plan), targets)
+        return cls(spoken_action(plan.choice.action.name), lowered(plan), targets)
 
 
 def lowered(plan: Plan) -> str:
@@ -70,7 +71,7 @@ def asked(context: PipelineContext, cases: Sequence[CaseRecord], wish: Wish, app
     """One message for a case, or for all of an outage, of which the first ones are given."""
     case, why = cases[0], f" Level {wish.lowered}." if wish.lowered else ""
     if wish.targets > 1:
-        what = _sentence(context, case.rule_id, case.about.rule_condition)
+        what = sentence(context, case.rule_id, case.about.rule_condition)
         title = f"{wish.targets} targets: {wish.action} waits for an approval"
         some = _some([record.target for record in cases[:NAMED]], wish.targets)
         text = f"{what}: {some} (rule {case.rule_id}).{why} Approval {approval_id} decides."
@@ -126,7 +127,7 @@ def unresolved(
     """A case ended, and is not known to be well. The message is withdrawn where it has not left when the condition
     is over."""
     outcome, severity = str(entry.outcome), "warning" if about.source in PREDICTIVE_SOURCES else "critical"
-    trouble = _known(entry.cause) or _sentence(context, rule_id, about.rule_condition)
+    trouble = _known(entry.cause) or sentence(context, rule_id, about.rule_condition)
     title = f"{about.target}: {trouble}, not healed ({outcome})"
     ended = entry.reason or outcome
     lines = [_what(context, rule_id, about), *(f"Tried: {attempt}" for attempt in attempts)]
@@ -151,7 +152,7 @@ def over(context: PipelineContext, rule_id: str, condition: str, target: str) ->
         withdraw(context.root, context.now, _unhealed(rule_id, target))
     if severity is None:
         return
-    text = f"No longer true: {_sentence(context, rule_id, condition)}: {target} (rule {rule_id})."
+    text = f"No longer true: {sentence(context, rule_id, condition)}: {target} (rule {rule_id})."
     phase, name = ("gone", _unhealed(rule_id, target)) if only else ("", target)
     _say(context, target, "heal.resolved", severity, f"{target}: over", text, phase=phase, name=name,
          ids={"rule": rule_id})  # fmt: skip
@@ -176,7 +177,7 @@ def _caused(cause: CauseNamed | None, text: str) -> str:
     return f"Cause: {_known(cause)}.\n{text}" if cause is not None else text
 
 
-def _sentence(context: PipelineContext, rule_id: str, condition: str) -> str:
+def sentence(context: PipelineContext, rule_id: str, condition: str) -> str:
     """What the rule itself says that it finds; else its condition."""
     rule = context.world.rules.get(rule_id)
     return (rule.description if rule else "").strip().rstrip(".") or condition
@@ -186,7 +187,7 @@ def _what(context: PipelineContext, rule_id: str, about: About) -> str:
     """What is only predicted does not hold yet, and says so itself."""
     if about.note:
         return f"{about.note} (rule {rule_id})."
-    return f"{_sentence(context, rule_id, about.rule_condition)}: {about.target} (rule {rule_id})."
+    return f"{sentence(context, rule_id, about.rule_condition)}: {about.target} (rule {rule_id})."
 
 
 def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> None:

@@ -180,18 +180,17 @@ def _of_nothing_here(root: Root) -> list[Trouble]:
 def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
     """People were told of these, and not that they are over."""
     told: Mapping[tuple[str, str], str] = healing.book.told or {}
-    conditions = {rule_id: rule.record.condition for rule_id, rule in healing.rules.items()} if told else {}
     return [
         Trouble(
             kind="alert",
             name=target,
             status=TOLD.get(severity, "degraded"),
             since=_since(healing, rule_id, target),
-            cause=str(conditions.get(rule_id, "")),
+            cause=rule.record.description or str(rule.record.condition),
             rule_id=rule_id,
         )
         for (rule_id, target), severity in told.items()
-        if target not in known and rule_id in healing.rules
+        if target not in known and (rule := healing.rules.get(rule_id)) is not None
     ]
 
 

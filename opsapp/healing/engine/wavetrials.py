@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import islice
 
 from opsapp.healing.logic.changes import hour_of
+from opsapp.healing.logic.reasons import spoken_action
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.resources.requestdrafts import Asking, RequestDraft
 from opsapp.healing.resources.trials import DrawnOutage, TossedCoin
@@ -198,7 +199,7 @@ def _add(context: PipelineContext, asking: Asking, step: Step, asked: Asked) -> 
     shown = [
         approvals.shown(record, plan, context.world, context.root) for record, plan in zip(records, plans, strict=True)
     ]
-    draft = asking.of_step(step) or _begun(asking, step, records[0], plans[0], shown[0])
+    draft = asking.of_step(step) or _begun(context, asking, step, records[0], plans[0], shown[0])
     asked_about = [*zip(records, shown, strict=True)]
     subjects = {subject for record, plan in asked_about for subject in reach.subjects_asked(record, plan)}
     draft.add(tuple(approvals.target_of(record, plan) for record, plan in asked_about), subjects)
@@ -206,9 +207,11 @@ def _add(context: PipelineContext, asking: Asking, step: Step, asked: Asked) -> 
         steps.await_request(context, case, then._replace(case=record), draft.name, f"{draft.name}/{record.id}")
 
 
-def _begun(asking: Asking, step: Step, record: CaseRecord, plan: Plan, shown: HealPlan) -> RequestDraft:
+def _begun(
+    context: PipelineContext, asking: Asking, step: Step, record: CaseRecord, plan: Plan, shown: HealPlan
+) -> RequestDraft:
     assert plan.choice is not None
-    reason, lowered = approvals.reason_of(record, plan), notifications.lowered(plan)
+    reason, lowered = approvals.reason_of(context, record, plan), notifications.lowered(plan)
     draft = RequestDraft(step, shown, risk=plan.choice.action.risk, reason=reason, lowered=lowered)
     asking.drafts[draft.name] = draft
     return draft
@@ -221,7 +224,7 @@ def _ask_whole(context: PipelineContext, draft: RequestDraft) -> None:
     if not named:
         return
     approvals.ask_drafted(context, draft, named[0], targets)
-    wish = notifications.Wish(draft.step[0], draft.lowered, len(targets))
+    wish = notifications.Wish(spoken_action(draft.step[0]), draft.lowered, len(targets))
     notifications.asked(context, named, wish, draft.name)
 
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from opsapp.lib import cron
 
-from .reasons import reason
+from .reasons import reason, spoken_action
 
 WRONG_S = 2 * 86400.0  # a clock that was ahead by more was wrong
 KEPT = 8
@@ -133,7 +133,7 @@ def _cases(count: int) -> str:
 
 
 def _done(end: CaseEnd) -> str:
-    return f"{_words(end.action)} (rule {end.rule_id})"
+    return f"{spoken_action(end.action) or 'healed'} (rule {end.rule_id})"
 
 
 def _failed(end: CaseEnd) -> str:

@@ -1,4 +1,4 @@
-"""The reasons why a case ended, in words for people."""
+"""What was done and why a case ended, for people."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ REASONS = {
     "beyond_budget": "more was done than was allowed without us",
     "level observation": "the rule only observes",
     "level dry-run": "the rule only tries dry",
-    "level notify": "the rule only tells people",
+    "level notify": "the rule only notifies people",
 }
+
+
+def spoken_action(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def stable_word(text: str) -> str:

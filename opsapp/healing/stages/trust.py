@@ -192,7 +192,7 @@ def needs(trust: Trust, now: float, settings: HealingSettings) -> list[str]:
     if above is None:
         return []
     if rank(above) > rank(trust.ceiling):
-        return [f"a ceiling above {trust.ceiling}"]
+        return [f'a higher ceiling than {trust.ceiling} ("Never above" in the rule)']
     if trust.current_level in ("observation", "dry-run"):
         return ["promotion by an admin"]
     promotion = settings.promotion
@@ -217,12 +217,13 @@ def triggers_at_level(trust: Trust, now: float, promotion: PromotionSettings) ->
 def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
     total, missing = trust.verified + trust.failed, []
     if total < promotion.executions:
-        missing.append(f"{promotion.executions - total} more verified or failed executions")
+        missing.append(f"{promotion.executions} heals with a known result, now {total}")
     if total and trust.verified / total < promotion.success_rate:
-        missing.append(f"a success rate of {promotion.success_rate:.0%}, now {100 * trust.verified // total} %")
+        missing.append(f"a success rate of {100 * promotion.success_rate:g} %, now {100 * trust.verified // total} %")
     bound = bounds.sequential(trust.verified, trust.failed)
     if bound <= promotion.bound:
-        missing.append(f"a lower bound above {promotion.bound:.0%}, now {bound:.0%}")
+        least, now = 100 * promotion.bound, 100 * bound
+        missing.append(f"a success rate above {least:g} % with 95 % confidence, now {now:.0f} %")
     return missing
 
 

@@ -56,7 +56,7 @@ HEALING = (
         forms=(
             Act(
                 "window",
-                "Start a window",
+                "Pause this target",
                 "POST /api/healing/maintenance",
                 (
                     Field("target", "On what", required=True, hint="A host, a service like web-1/nginx, or all"),
@@ -67,8 +67,8 @@ HEALING = (
                         "choice",
                         ("suppress", "queue", "notify_only", "release"),
                         True,
-                        hint="Suppress: nothing is healed, nobody is told. Queue: judged when it ends."
-                        " Notify only: people are told. Release: rules act one level lower",
+                        hint="Suppress: nothing is healed, nobody is notified. Queue: events wait until it ends."
+                        " Notify only: people are notified. Release: rules act one level lower",
                     ),
                     Field("reason", "Why"),
                 ),

@@ -53,7 +53,7 @@ OUTCOMES = {
     "Set the interval": "The interval is set.",
     "Set the tags": "The tags are set.",
     "Show them again": "They are shown again.",
-    "Start a window": "Healing is paused there.",
+    "Pause this target": "Healing is paused there.",
     "Start now": "It has started.",
     "Stop": "It is being stopped.",
     "Turn the second factor off": "The second factor is off.",

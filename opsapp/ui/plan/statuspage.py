@@ -75,7 +75,7 @@ STATUS_PAGE = (
     ),
     Page(
         "/statuspage/own",
-        "Pages of their own",
+        "Separate status pages",
         (
             Part(
                 "Pages",
@@ -104,7 +104,7 @@ STATUS_PAGE = (
     ),
     Page(
         "/statuspage/own/{slug}",
-        "Page of its own",
+        "Separate status page",
         (
             told(
                 parts.OWN_PAGE,

@@ -49,7 +49,7 @@ HERE = Act(
             hint="Until then, what has a medium risk is asked",
         ),
     ),
-    done="Until then, what has a medium risk is asked about first.",
+    done="Until then, actions of medium risk need an approval.",
 )
 LEAVE = Act("leave", "I am away", "DELETE /api/healing/here", done="Healing acts by itself again.")
 OVERVIEW = (

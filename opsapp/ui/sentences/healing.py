@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from opsapp.healing.answers import LedgerEntryShown
-from opsapp.healing.interfaces import reason
+from opsapp.healing.interfaces import reason, spoken_action
 
 from .words import NameBook, Sentence, Word, case, said, sentence_of, span
 
@@ -33,9 +33,10 @@ def root_of(entry: LedgerEntryShown) -> str | None:
 
 
 def act(entry: LedgerEntryShown) -> Word:
-    """The action with its parameters, as one would type it."""
-    values = json.loads(entry.action_params or "{}").values()
-    return Word(" ".join([entry.action_type, *(str(value) for value in values)]), code=True)
+    """The action with those of its parameters that the target does not say."""
+    params, part = json.loads(entry.action_params or "{}").values(), entry.target.partition("/")[2]
+    values = [str(value) for value in params if value != part]
+    return Word(" ".join([spoken_action(entry.action_type), *values]), strong=True)
 
 
 def figures(entry: LedgerEntryShown) -> str:
@@ -105,7 +106,7 @@ def _under_way(entry: LedgerEntryShown, names: NameBook) -> Sentence:
 def _held(entry: LedgerEntryShown, names: NameBook, because: str) -> list[str | Word | tuple[Word, ...]]:
     root = root_of(entry)
     if root is not None:
-        return [" was put under ", names.target(root), ", its root cause. "]
+        return [" was left alone: its root cause is ", names.target(root), ". "]
     return [" was left alone", because, " "]
 
 
@@ -117,10 +118,10 @@ def _not_done(
     if outcome == "absorbed":
         return ["Another alert of ", where, " was added to its case"]
     if outcome == "notified":
-        return ["People were told of ", where]
+        return ["People were notified about ", where]
     if outcome == "simulated" and entry.action_type:
         return ["The machine would have run ", did, " on ", where]
-    return ["The machine saw ", Word(entry.condition, code=True), " on ", where]
+    return ["The condition ", Word(entry.condition, code=True), " held on ", where]
 
 
 def _done(

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from opsapp.approvals.records import RequestSummary
 from opsapp.audit.records import AuditEntry
 from opsapp.automations.records import RunRow
+from opsapp.healing.interfaces import spoken_action
 from opsapp.maintenance.records import WindowRecord
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 
@@ -269,7 +270,7 @@ def _came_of(record: RequestSummary) -> Word | str:
 
 
 def asked_for(record: RequestSummary) -> str:
-    return str((_acts(record) and record.plan.get("action")) or record.subject)
+    return spoken_action(str(record.plan.get("action"))) if _acts(record) else record.subject
 
 
 def _acts(record: RequestSummary) -> bool:

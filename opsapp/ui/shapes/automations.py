@@ -62,7 +62,8 @@ def line_of(row: AutomationRow, recent: list[RunShown]) -> AutomationLine:
     mine = tuple(run for run in recent if run.row.automation_id == row.id)[:LAST_RUNS]
     over = [run for run in mine if not run.under_way]
     done = sum(run.kind == "ok" for run in over)
-    return AutomationLine(row, mine[::-1], f"{done} of {len(over)} done" if over else "never ran lately")
+    words = f"{done} of {len(over)} done" if over else mine[0].word.lower() if mine else "no recent run"
+    return AutomationLine(row, mine[::-1], words)
 
 
 def may_write(row: AutomationRecord | TemplateRecord, reader: Reader) -> bool:

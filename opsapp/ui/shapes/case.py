@@ -14,7 +14,7 @@ from opsapp.tracing.interfaces import trace_of_case
 from opsapp.ui.parts import CASE, COMMAND, HOST_POINTS, MONITOR_POINTS, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import Word, act, count, reason, span, spoken_target
+from opsapp.ui.sentences import Word, act, count, reason, span, spoken_action, spoken_target
 
 from . import beforeafter
 from .gates import WOULD, GateLine, counted, helped_before, of_dry_run, rungs
@@ -131,11 +131,11 @@ def title(case: CaseShown) -> str:
         return f"What is done about {named}"
     if acted and acted.acted_at is not None:
         verb = DONE.get(acted.action)
-        return f"Why {named} {verb}" if verb else f"Why {acted.action} was run on {named}"
+        return f"Why {named} {verb}" if verb else f"Why {spoken_action(acted.action)} was run on {named}"
     if case.outcome == "notified":
-        return f"Why people were told of {named}"
+        return f"Why people were notified about {named}"
     if acted:
-        return f"Why {acted.action} was not carried through on {named}"
+        return f"Why {spoken_action(acted.action)} was not carried out on {named}"
     return f"Why nothing was done about {named}"
 
 
@@ -273,7 +273,7 @@ def _differs(case: CaseShown, tried: Simulated) -> str:
     told = []
     chosen, done = now.action_type if now else None, then.action if then else None
     if chosen != done:
-        told.append(f"{chosen or 'no action'} instead of {done or 'none'}")
+        told.append(f"{spoken_action(chosen or 'no action')} instead of {spoken_action(done or 'none')}")
     if tried.trust.effective_level != case.level:
         told.append(f"level {tried.trust.effective_level} instead of {case.level}")
     if not told:

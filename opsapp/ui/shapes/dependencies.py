@@ -87,7 +87,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     graph = answers[GRAPH]
     nodes = {node.target: node for node in graph.nodes}
     edges = [(edge.child, edge.parent) for edge in graph.edges]
-    roots = set(graph.root_causes)
+    roots = nodes.keys() & graph.root_causes  # others stand alone: the picture has no place for them
     wanted = reader.query.get("q", "").strip()
     near = neighbourhood(nodes, edges, roots, wanted)
     drawn = [edge for edge in edges if edge[0] in near and edge[1] in near]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opsapp.healing.answers import CaseGate, CaseShown, LedgerEntryShown, TrustShown
 from opsapp.healing.whatif import Simulated
-from opsapp.ui.sentences import figures, reason, span
+from opsapp.ui.sentences import figures, reason, span, spoken_action
 
 SERVER = "server"  # the host of an act that the service does itself
 RUNGS = (
@@ -44,7 +44,7 @@ ENDS: dict[str, str] = {
     "lost": "No answer came back",
     "suppressed": "Left alone",
     "withdrawn": "No longer needed",
-    "notified": "People were told",
+    "notified": "People were notified",
     "skipped": "Nothing was left to try",
     "rejected": "People said no",
     "expired": "Nobody decided in time",
@@ -158,7 +158,7 @@ def _chosen(case: CaseShown) -> list[GateLine]:
         if action and action != "rollback":
             known = any(record.action_type == action for record in case.records)
             before = helped_before(case, action) or ("not tried before" if known else "")
-            chosen.append(GateLine("ok", action, "chosen", before))
+            chosen.append(GateLine("ok", spoken_action(action), "chosen", before))
     return list(dict.fromkeys(chosen))
 
 
@@ -223,7 +223,7 @@ def of_dry_run(answer: Simulated, helped: str = "") -> tuple[GateLine, ...]:
         return (GateLine("warn", "", "Correlate: put under its root cause", dependency.root_cause, True),)
     lines = [GateLine("ok", "", "Correlate: a new case")]
     if chosen is not None:
-        lines.append(GateLine("ok", "", f"Plan: {chosen.action_type}", helped))
+        lines.append(GateLine("ok", "", f"Plan: {spoken_action(chosen.action_type)}", helped))
     else:
         lines.append(GateLine("stop", "", "Plan: no step is left", ""))
     lines += [

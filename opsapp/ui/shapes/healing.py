@@ -17,40 +17,23 @@ STANDS = {
     "Active": (
         "ok",
         "Healing is active.",
-        "It watches for the conditions of its rules, and acts as far as it is trusted.",
+        "It watches the conditions of its rules, and acts as their trust levels allow.",
     ),
-    "Degraded": ("degraded", "Healing works, but not as it should.", "What is wrong is said below."),
+    "Degraded": ("degraded", "Healing works, but not as it should.", "The reasons are below."),
     "Paused": ("paused", "Healing is paused.", "Events are recorded and alerts are sent. Nothing is healed."),
 }
-HOLDING = {
-    "suppress": "nothing is healed, and nobody is told of it",
-    "queue": "what happens is kept, and judged when the window ends",
-    "notify_only": "people are told, nothing is healed",
-    "release": "a release is under way, rules act one level lower",
-    "hands_off": "hands off, rules act one level lower",
-    "here": "somebody is here, what has a medium risk is asked about",
-}
-PLACES = (
-    ("/healing/ledger", "Ledger", "What was done, and what came of it"),
-    ("/healing/rules", "Rules", "What is looked for, and what is done"),
-    ("/healing/trust", "Trust", "How far each rule may go"),
-    ("/healing/suggestions", "Suggestions", "What was noticed"),
-    ("/healing/chaos", "Chaos", "Whether it does what it should when things break"),
-)
-
-
 WORKERS = {
-    "alerts": "Looks for the conditions of the rules",
+    "alerts": "Checks the conditions of the rules",
     "pipeline": "Decides, acts and measures again",
-    "deeds": "Runs what is done on this server",
-    "chaos": "Takes back what chaos runs did",
-    "offline": "Tells hosts what they may heal alone",
+    "deeds": "Runs heals on this server",
+    "chaos": "Ends chaos runs",
+    "offline": "Sends hosts the rules for when they are offline",
     "discovery": "Looks for dependencies",
     "prediction": "Makes forecasts",
-    "inlets": "Looks after events from elsewhere",
-    "governor": "Takes trust back where heals fail",
+    "inlets": "Takes events of other programs",
+    "governor": "Demotes rules whose heals fail",
     "letter": "Sends the morning letter",
-    "purge": "Removes what is older than it is kept",
+    "purge": "Deletes expired records",
 }
 
 
@@ -72,8 +55,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "work": work_of(health),
         "rarity": _rarity(health.anomalies),
         "workers": tuple(_worker(worker) for worker in health.components),
-        "windows": tuple(holds.window_line(row, HOLDING, names.get(row.target)) for row in answers[HEALING_WINDOWS]),
-        "places": PLACES,
+        "windows": tuple(holds.window_line(row, names.get(row.target)) for row in answers[HEALING_WINDOWS]),
     }
 
 
@@ -82,8 +64,8 @@ def _rarity(anomalies: AnomalyBudget) -> str | None:
         return None
     often = float(f"{10**anomalies.bound:.2g}")
     number = anomalies.false_a_week
-    alarms = f"About {number:g} false alarm{'' if number == 1 else 's'} a week may be told so, of all hosts together."
-    return f"Readings of five minutes are an anomaly if they are as rare as 1 in {often:,.0f}. {alarms}"
+    alarms = f"Expect about {number:g} false alarm{'' if number == 1 else 's'} a week over all hosts."
+    return f"Five minutes of readings count as an anomaly if they are as rare as 1 in {often:,.0f}. {alarms}"
 
 
 def work_of(health: Health) -> str:
@@ -104,7 +86,7 @@ def _worker(worker: WorkerState) -> WorkerShown:
         return WorkerShown(name, "unknown", "has not run yet")
     late = worker.late_s
     return (
-        WorkerShown(name, "degraded", f"late by {rough_span(late)}") if late > 1 else WorkerShown(name, "ok", "in time")
+        WorkerShown(name, "degraded", f"late by {rough_span(late)}") if late > 1 else WorkerShown(name, "ok", "on time")
     )
 
 

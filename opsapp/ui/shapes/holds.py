@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from opsapp.agents.records import AgentRow
@@ -14,7 +14,15 @@ SAID = {
     "pause": "All healing is paused by {by}{reason}. Nothing is healed.",
     "hands_off": "Hands off {name}, says {by}{reason}. Rules act one level lower there.",
     "release": "A release is under way on {name}, says {by}{reason}. Rules act one level lower there.",
-    "here": "{by} is here{reason}. What has a medium risk is asked about first.",
+    "here": "{by} is here{reason}. Actions of medium risk need an approval.",
+}
+HOLDING = {  # what the action of a healing window does
+    "suppress": "nothing is healed, and nobody is notified",
+    "queue": "events wait until the pause ends",
+    "notify_only": "people are notified, nothing is healed",
+    "release": "a release is under way, rules act one level lower",
+    "hands_off": "hands off, rules act one level lower",
+    "here": "somebody is here, actions of medium risk need an approval",
 }
 
 
@@ -29,11 +37,10 @@ class HealingWindowLine(NamedTuple):
     row: HealingWindowRecord
 
 
-def window_line(row: HealingWindowRecord, means: Mapping[str, str], name: str | None = None) -> HealingWindowLine:
-    """`means`: what its action is, in words."""
+def window_line(row: HealingWindowRecord, name: str | None = None) -> HealingWindowLine:
     target = "Everything" if row.target == "all" else spoken_target(name or row.target)
     reason = f" {row.reason}." if row.reason else ""
-    return HealingWindowLine(f"{target}: {means[row.action]}.{reason} {row.created_by} asked for it.", row)
+    return HealingWindowLine(f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it.", row)
 
 
 def lines(holds: Iterable[HoldRecord]) -> list[HoldLine]:

@@ -364,4 +364,5 @@ def _tried(row: SuggestedRemedy) -> TriedRemedy:
     ended, tried = row.helped_here, row.tried_here
     figures = f"ended {ended} of {count(tried, 'outage')}" if tried else "not tried here"
     about = f"when {row.condition}" if row.action_type else "automation"
-    return TriedRemedy(row.action_type or row.name or "", about, figures, ended > 0)
+    what = sentences.spoken_action(row.action_type) if row.action_type else row.name or ""
+    return TriedRemedy(what, about, figures, ended > 0)

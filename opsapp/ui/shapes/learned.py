@@ -19,7 +19,7 @@ from .fans import between, chart_of, disk_of, reaches, unit_of, what_of
 MEANS = {
     "observation": "counts what it would have seen",
     "dry-run": "goes through the stages, does nothing",
-    "notify": "tells people",
+    "notify": "notifies people",
     "approve": "asks, then acts",
     "execute": "acts without asking",
 }
@@ -183,7 +183,7 @@ def _rank(name: str, number: int, here: int, ceiling: int) -> Rank:
     return Rank(name, "closed" if number > ceiling else "ahead", "above its ceiling" if number > ceiling else "not yet")
 
 
-def _signs(wealth: float, alarm: float) -> int:
+def _evidence(wealth: float, alarm: float) -> int:
     """Wealth doubles and halves: as many per cent as it has of the doublings that it takes."""
     return min(100, round(100 * log1p(wealth) / log1p(alarm)))
 
@@ -196,9 +196,9 @@ def _meters(row: TrustShown) -> tuple[Meter, ...]:
         share = round(100 * evidence.verified / decided)
         meters.append(Meter("Healed", f"{evidence.verified} of {decided}", share))
         bound = evidence.sequential_bound
-        meters.append(Meter("Success, lower bound", f"{bound:g} %", round(bound)))
+        meters.append(Meter("Success rate, with 95 % confidence", f"above {bound:.0f} %", round(bound)))
     if row.current_level == "execute":
-        signs = ((evidence.bad, "Signs that it helps too seldom"), (evidence.needless, "Signs that it is not needed"))
-        for wealth, label in signs:
-            meters.append(Meter(label, f"{wealth:g} of {evidence.alarm:g}", _signs(wealth, evidence.alarm)))
+        for wealth, what in ((evidence.bad, "helps too seldom"), (evidence.needless, "is not needed")):
+            share = _evidence(wealth, evidence.alarm)
+            meters.append(Meter(f"Evidence that it {what}", f"{share} % of the limit", share))
     return tuple(meters)

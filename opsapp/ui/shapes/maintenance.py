@@ -19,17 +19,9 @@ from . import holds
 
 HEALING = {
     "disabled": "healing does nothing there",
-    "notify": "healing only tells people",
+    "notify": "healing only notifies people",
     "approve": "healing asks before it does anything",
     "execute": "healing goes on as always",
-}
-HOLDING = {
-    "suppress": "events are dropped",
-    "queue": "events wait, and are looked at again when it ends",
-    "notify_only": "healing only tells people",
-    "release": "rules act one level lower",
-    "hands_off": "rules act one level lower",
-    "here": "what has a medium risk is asked about",
 }
 LISTED = 300  # monitors, and hosts, whose names the pages ask for
 NAMED = 4  # names in a sentence before they are counted
@@ -102,7 +94,7 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     shown = [_window(row, names) for row in answers[WINDOWS]]
     by_state = {state: [window for window in shown if window.state == state] for state in ("active", "planned", "off")}
     past = [window for window in shown if window.state == "past"]
-    held = [holds.window_line(row, HOLDING) for row in answers[HELD]]
+    held = [holds.window_line(row) for row in answers[HELD]]
     return {
         "now": by_state["active"],
         "planned": sorted(by_state["planned"], key=lambda window: window.row.next_start or 0),

@@ -38,7 +38,7 @@ def answer_of(told: Moment, reader: Reader) -> MomentAnswer:
     more = max(0, len(went) - FEW) + max(0, len(cases) - FEW)
     sentences += [f"{more} more {'are' if more > 1 else 'is'} in the list of events."] if more else []
     sentences += high
-    sentences += ["Why is not known: no host has named a cause."] if sentences and not told.causes else []
+    sentences += ["The cause is unknown: no host has reported one."] if sentences and not told.causes else []
     sentences += [gap for row in told.states for gap in _gaps(row, reader)]
     facts = [MomentLine(mark.look, _told(mark, told, reader), mark.place) for mark in around[-2 * FEW :]]
     return MomentAnswer(_title(told, went, cases, high), " ".join(sentences), tuple(facts))
@@ -104,14 +104,14 @@ def _stands_out(lane: MomentLane, highest: float, usual: float) -> bool:
 def _gaps(row: StateRow, reader: Reader) -> Iterator[str]:
     unknown = [part for part in row.stretches if part.state == "unknown"]
     if len(unknown) == len(row.stretches):
-        yield f"Of {row.name} nothing is known in this time."
+        yield f"There is no data of {row.name} in this time."
     elif unknown:
         long = max(unknown, key=lambda part: part.until - part.since)
         day = "%H:%M" if row.stretches[-1].until - row.stretches[0].since <= words.DAY else "%d %b %H:%M"
         since, until = (words.local(at, reader.zone).strftime(day) for at in (long.since, long.until))
         more = f", and {len(unknown) - 1} more times" if len(unknown) > 1 else ""
         when = f"at {since}" if since == until else f"from {since} to {until}"
-        yield f"What {row.name} did {when}{more} is not known: nothing was heard."
+        yield f"There is no data of {row.name} {when}{more}."
 
 
 def lines_at(told: Moment, reader: Reader) -> tuple[MomentLine, ...]:

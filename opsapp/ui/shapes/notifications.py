@@ -17,8 +17,8 @@ ENDS = {
     "queued": "waits",
     "sending": "is being sent",
     "sent": "was accepted",
-    "failed": "was given up",
-    "merged": "went out with others",
+    "failed": "failed",
+    "merged": "sent together with others",
     "dropped": "was dropped",
 }
 HELD = {"quiet_hours": "until the quiet hours end", "digest": "until its digest is sent"}

@@ -25,7 +25,8 @@ from .requests import Question, cards, question
 from .stands import below, heading, is_new, is_well, names_of
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
-WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds", "event": "Open"}
+ACTIVE = "Active"
+WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": ACTIVE, "event": "Open"}
 MOST_LINES, MOST_UNDER, MOST_PROBLEMS, MOST_ASKED, MOST_WORKS = 5, 8, 3, 2, 3
 ALL_MONITORS, WORST_MONITORS = 12, 6  # of few each is shown, of many the worst
 ALIKE = 3  # so many that are alike are one line
@@ -96,12 +97,14 @@ def is_mine(hold: HoldRecord, reader: Reader) -> bool:
 
 def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
     overview = answers[OVERVIEW]
-    lines = lines_of(overview, _names(answers))[:MOST_LINES]
+    lines = lines_of(overview, _names(answers))
+    lines, rest = lines[:MOST_LINES], lines[MOST_LINES:]
     return {
         "empty": is_new(overview),
         "well": is_well(overview),
         "troubles": lines,
         "wrong_more": max(0, overview.troubles_total - sum(line.counts for line in lines)),
+        "more_alerts": rest and all(line.word == ACTIVE for line in rest),
     }
 
 
@@ -184,7 +187,7 @@ def _several(alike: list[Joined], names: NameBook) -> WrongLine:
         None,
         first.status,
         title,
-        said(None, "", _held(first)) if alerts else said(None, "", "They have not been checked lately."),
+        said(None, "", _held(first) if alerts else "They have not been checked lately."),
         WORD["alert" if alerts else first.status],
         min((trouble.since for trouble in troubles if trouble.since), default=None),
         under=tuple(UnderLine(_named(trouble, names, case_of(trouble)), "") for trouble in troubles[:MOST_UNDER]),
@@ -271,10 +274,9 @@ def _named(trouble: Trouble, names: NameBook, room: str) -> Word:
 def _cause(joined: Joined) -> Sentence:
     top = joined[0]
     if top.kind == "host":
-        if top.cause:
-            return said(None, "", f"{sentence_of(top.cause)} What runs there is unknown.")
         whose = "agent on this host does" if top.alike == 1 else "agents on these hosts do"
-        return said(None, "", f"The {whose} not report. What runs there is unknown.")
+        why = sentence_of(top.cause) or f"The {whose} not report."
+        return said(None, "", f"{why} What runs there is unknown.")
     needs = f" Needs {top.root_cause}." if top.root_cause else ""
     if top.kind == "alert":
         told = [_held(top), *((Word(" "), *_held(same)) for same in joined[1:])]
@@ -288,7 +290,7 @@ def _cause(joined: Joined) -> Sentence:
 def _held(alert: Trouble) -> tuple[Word, ...]:
     rule_id = str(alert.rule_id)
     rule = Word(rule_id, f"/healing/rules/{quote(rule_id, safe='')}")
-    return Word(alert.cause, code=True), Word(" holds, says the rule "), rule, Word(".")
+    return Word("Rule "), rule, Word(f": {alert.cause.removesuffix('.')}.")
 
 
 def _under(trouble: Trouble, names: NameBook) -> UnderLine:

@@ -193,21 +193,21 @@ def _password(own: OwnSettings) -> FirstStep:
 
 def _channel(channels: list[ChannelRecord]) -> FirstStep:
     works = [channel for channel in channels if channel.last_sent_at and not channel.last_error]
-    title = "Somebody who is told"
+    title = "A channel for notifications"
     if works:
-        return FirstStep("channel", title, True, f"{works[0].name} works.", "/notifications", "Channels")
+        return FirstStep("channel", title, True, f"The channel {works[0].name} works.", "/notifications", "Channels")
     if channels:
         first = channels[0]
-        words = f"{first.name} is made, and no message has arrived there yet: send a test."
+        words = f"The channel {first.name} has not delivered a message yet: send a test."
         return FirstStep("channel", title, False, words, f"/notifications/channels/{first.id}", "Send a test")
     words = "Mail, chat, a phone: without a channel nobody hears of a failure."
     return FirstStep("channel", title, False, words, "/notifications/new", "Add a channel")
 
 
 def _monitor(monitors: list[MonitorRecord]) -> FirstStep:
-    title = "Something that is watched"
+    title = "A monitor"
     if monitors:
-        words = f"{monitors[0].name} is watched." if len(monitors) == 1 else "Monitors are there."
+        words = f"{monitors[0].name} is watched." if len(monitors) == 1 else f"{len(monitors)} monitors are set up."
         return FirstStep("monitor", title, True, words, "/monitors", "Monitors")
     words = "A web address, a port, a certificate. You can check it before you save it."
     return FirstStep("monitor", title, False, words, "/monitors/new", "Add a monitor")
@@ -228,7 +228,7 @@ def _host(hosts: list[AgentRow]) -> FirstStep:
 def _status_page(published: list[MonitorRecord], monitors: list[MonitorRecord]) -> FirstStep:
     title = "A status page for others"
     if published:
-        return FirstStep("status", title, True, "Visitors see how it goes.", "/status", "Status page")
+        return FirstStep("status", title, True, "Visitors see the status without signing in.", "/status", "Status page")
     if len(monitors) == 1:
         only = monitors[0]
         words = f"Give {only.name} the tag public, and visitors see it without signing in."

@@ -84,12 +84,12 @@ def question(record: ApprovalRecord, names: NameBook, reader: Reader) -> Questio
         plan,
         _title(record, plan, names),
         f"/approvals/{record.request_id}",
-        _because(record, plan, names),
+        _because(record),
         command(plan) if plan.action else "",
-        RISKS.get(record.risk or "", "Not said: it is what its author wrote."),
+        RISKS.get(record.risk or "", "Not rated: it does what its author wrote."),
         _record(record.record),
         _undo(plan) if heals or proposed else "A run cannot be undone.",
-        "If nobody decides, nothing is done and people are told." if heals else NOBODY[record.kind],
+        "If nobody decides, nothing is done and people are notified." if heals else NOBODY[record.kind],
         _left(left),
         round(100 * min(1.0, left / whole)),
         _who(record),
@@ -118,10 +118,8 @@ def _title(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Sentence
     return said(at, "icon:check", "May ", Word(what, strong=True), f" run for {asker}?")
 
 
-def _because(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Sentence:
+def _because(record: ApprovalRecord) -> Sentence:
     at = record.requested_at
-    if record.kind == "heal" and plan.condition:
-        return said(at, "", Word(plan.condition, code=True), " holds on ", names.target(record.subject), ".")
     if record.assistant:  # its own words
         return said(at, "", f"The {record.requested_by} says: “{record.reason}”")
     return said(at, "", sentence_of(record.reason))

@@ -11,9 +11,10 @@ from opsapp.healing.whatif import Compared, Replayed, Simulated
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.parts import ACTIONS, LIFT, NOW, OVER_PAST, PAST, READINGS, RULE, SOURCE, TRUST, WAIT
 from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import spoken_action
 from opsapp.wire.records import settings_in
 
-from .conditionbuilder import builder
+from .conditionbuilder import READABLE, builder
 from .gates import WOULD, GateLine, of_dry_run
 from .learned import card
 from .problems import open_lines
@@ -93,6 +94,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "choices": CHOICES,
         "actions": tuple((risk, _names(actions, risk)) for risk in ("low", "medium", "high")),
         "readings": tuple(answers[READINGS]),
+        "readable": READABLE,
         "builder": builder(given, answers[READINGS]),
         "now": _now(now) if now else (),
         "matching": now.matching if now else None,
@@ -177,7 +179,7 @@ def _tried(now: Compared, at: int, answer: Simulated) -> TriedOn:
     if look.verdict is False:
         return TriedOn(look.target, "Nothing: the condition is false.", ())
     acts = answer.would in ("execute", "request_approval")
-    did = f"{would}: {chosen.action_type}." if acts and chosen else f"{would}."
+    did = f"{would}: {spoken_action(chosen.action_type)}." if acts and chosen else f"{would}."
     return TriedOn(look.target, did, of_dry_run(answer))
 
 

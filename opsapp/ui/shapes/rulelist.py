@@ -8,6 +8,7 @@ from opsapp.healing.answers import TrustShown
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.ui.parts import RULES, TRUST, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
+from opsapp.ui.sentences import spoken_action
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
 
@@ -44,7 +45,7 @@ def _line(rule: RuleRecord, trust: TrustShown | None, names: dict[str, str]) -> 
     verified = trust.evidence.verified if trust else 0
     decided = verified + (trust.evidence.failed if trust else 0)
     return RuleLine(
-        ", then ".join(step.action.replace("_", " ") for step in rule.steps) or "nothing",
+        ", then ".join(spoken_action(step.action) for step in rule.steps) or "nothing",
         _where(rule, names),
         trust.current_level if trust else "",
         f"{verified} of {decided}" if decided else "",

@@ -31,8 +31,8 @@ def _state(overview: Overview) -> str:
     counts, wrong = overview.monitors, overview.wrong
     parts = []
     if counts.down:  # the figure of the header, which counts monitors
-        causes = "one cause" if wrong.causes == 1 else f"{wrong.causes} causes"
-        parts.append(f"{counts.down} down" + (f" by {causes}" if 0 < wrong.causes < counts.down else ""))
+        causes = f" by {'one cause' if wrong.causes == 1 else f'{wrong.causes} causes'}"
+        parts.append(f"{counts.down} down" + causes * (0 < 2 * wrong.causes <= counts.down))
     parts += [f"{count(wrong.silent, 'host')} silent"] if wrong.silent else []
     parts += [f"{count(wrong.stopped, 'agent')} stopped"] if wrong.stopped else []
     parts += [f"{overview.down_in_windows} down in maintenance"] if overview.down_in_windows else []

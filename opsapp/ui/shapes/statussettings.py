@@ -1,15 +1,15 @@
-"""The settings of the public status page, what is still lacking, who is told."""
+"""The settings of the public status page, what is still lacking, who has subscribed."""
 
 from __future__ import annotations
 
-from opsapp.statuspages.records import OwnPageRecord, PageRecord, SubscriptionCounts
+from opsapp.statuspages.records import OwnPageRecord, PageRecord
 from opsapp.ui.parts import COUNTS, OWN_PAGE, STATUS_PAGE
 from opsapp.ui.reader import Answers, Reader
 
 
 def shape(answers: Answers, _reader: Reader) -> dict[str, object]:
     settings = answers[STATUS_PAGE]
-    return {"row": settings, "logo": bool(settings.logo), "lacking": _lacking(settings), "told": _told(answers[COUNTS])}
+    return {"row": settings, "logo": bool(settings.logo), "lacking": _lacking(settings), "subscribed": answers[COUNTS]}
 
 
 def own_shape(answers: Answers, _reader: Reader) -> dict[str, object]:
@@ -26,11 +26,3 @@ def _who(page: OwnPageRecord) -> str:
 def _lacking(settings: PageRecord | OwnPageRecord) -> str:
     lacking = "; ".join(settings.lacking)
     return f"Visitors cannot subscribe yet. Still lacking: {lacking}." if lacking else ""
-
-
-def _told(counts: SubscriptionCounts) -> str:
-    mail, webhook = (counts.confirmed.get(kind, 0) for kind in ("mail", "webhook"))
-    if not mail and not webhook and not counts.pending:
-        return "Nobody has subscribed yet."
-    messages = f" {counts.waiting} messages wait." if counts.waiting else ""
-    return f"{mail} by mail and {webhook} by webhook. {counts.pending} have not confirmed yet.{messages}"

@@ -149,7 +149,7 @@ def test_of_an_older_store_the_hosts_of_an_outage_count_once():
 def test_a_ceiling_stops_automatic_promotion():
     state = trust("notify", "notify", triggers=outages(10, NOW - 9 * APART))
     assert governor.evaluate(state, NOW, LIMITS) == (state._replace(last_evaluated=NOW), None)
-    assert governor.needs(state, NOW, LIMITS) == ["a ceiling above notify"]
+    assert governor.needs(state, NOW, LIMITS) == ['a higher ceiling than notify ("Never above" in the rule)']
 
 
 @pytest.mark.parametrize("level", ["observation", "dry-run"])
@@ -162,10 +162,10 @@ def test_the_low_levels_are_left_by_hand_only(level):
 @pytest.mark.parametrize(
     ("verified", "failed", "missing"),
     [
-        (0, 0, ["10 more verified or failed executions", "a lower bound above 75%, now 0%"]),
-        (9, 0, ["1 more verified or failed executions", "a lower bound above 75%, now 56%"]),
-        (10, 0, ["a lower bound above 75%, now 58%"]),
-        (60, 12, ["a success rate of 85%, now 83 %", "a lower bound above 75%, now 66%"]),
+        (0, 0, ["10 heals with a known result, now 0", "a success rate above 75 % with 95 % confidence, now 0 %"]),
+        (9, 0, ["10 heals with a known result, now 9", "a success rate above 75 % with 95 % confidence, now 56 %"]),
+        (10, 0, ["a success rate above 75 % with 95 % confidence, now 58 %"]),
+        (60, 12, ["a success rate of 85 %, now 83 %", "a success rate above 75 % with 95 % confidence, now 66 %"]),
         (40, 0, []),
     ],
 )
