@@ -7,18 +7,9 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from opsapp.wire.alerts import AlertState, look
 from opsapp.wire.conditions import Condition, parse
+from opsapp.wire.harms import MOST_HARMS, Harm
 from opsapp.wire.policies import Policy
-from opsapp.wire.verdicts import (
-    INCONCLUSIVE,
-    MOST_HARMS,
-    WAIT,
-    ConditionLook,
-    Harm,
-    HealJudgement,
-    LooksSeen,
-    ProofWindow,
-    judge,
-)
+from opsapp.wire.verdicts import INCONCLUSIVE, WAIT, ConditionLook, HealJudgement, LooksSeen, ProofWindow, judge
 
 LOOK_S = 5.0  # between two looks
 BACK = "the service is heard again: it decides from here on"

@@ -12,7 +12,6 @@ from opsapp.approvals.resources import approvals_of
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.notify.interfaces import AfterAbort
 from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
-from opsapp.runtime.cluster import leases
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
 from opsapp.tree.acl import roles_from
@@ -152,7 +151,8 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
     forbidden = _forbidden(root, approval, voter, vote)
     if forbidden is not None:
         raise forbidden
-    if approval.expires_at + PIECES.take(root, REQUESTS, request_id) <= now:
+    PIECES.settle(root, REQUESTS, request_id)
+    if approval.expires_at <= now:
         raise Lapsed("expired", LATE)
     gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
     if gone:
@@ -179,24 +179,13 @@ def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> Non
 def expire(root: Root, now: float) -> bool:
     """Close one; whether there was one. What a node left that was killed while it moved them with the clock comes
     first."""
-    if PIECES.is_left(root):
-        PIECES.go_on(root)
+    if PIECES.goes_on(root):
         return True
     folder = approvals_of(root)
     for request_id, _ in folder.some_items(folder.due(now)):
         lapse(root, request_id, "expired", LATE, now)
         return True
     return False
-
-
-def move(root: Root, by: float) -> None:
-    leases.check(root, LEASE)
-    PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    leases.check(root, LEASE)
-    return PIECES.go_on(root)
 
 
 def _shift(root: Root, request_id: str, by: float) -> int:
@@ -207,13 +196,11 @@ def _shift(root: Root, request_id: str, by: float) -> int:
     return len(pending)
 
 
-PIECES = ClockPieces(
-    "approvals", {REQUESTS: WaitingKind(lambda root, _: [name for _, name in approvals_of(root).pending], _shift)}
-)
+PIECES = ClockPieces(LEASE, "approvals", {REQUESTS: WaitingKind(lambda root, _: approvals_of(root).asked(), _shift)})
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, "approvals", move, move_on)
+    PIECES.carry(node)
 
     def purge() -> bool:
         return node.transact(lambda root: approvals_of(root).purge(node.clock.now()))

@@ -58,9 +58,13 @@ class Approvals(Folder):
     def due(self, now: float) -> list[str]:
         return [request_id for _, request_id in Agenda(self.pending).due(now, PAGE)]
 
+    def asked(self, most: int | None = None) -> list[str]:
+        """Ids of the requests that people have not decided; the first to expire come first."""
+        return [request_id for _, request_id in islice(self.pending, most)]
+
     def waiting(self) -> list[str]:
-        """Ids of the requests that expire first, at most 2,000."""
-        return [request_id for _, request_id in islice(self.pending, LOOKED_AT)]
+        """The first 2,000."""
+        return self.asked(LOOKED_AT)
 
     def add(self, approval: Approval, wanted: NewRequest) -> None:
         self[wanted.name or new_id()] = approval

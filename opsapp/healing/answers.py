@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.wire.dataclass import dataclass
+from opsapp.wire.harms import Harm
 from opsapp.wire.kinds import AnyValues, Choice
 from opsapp.wire.records import AT_TIMES, Between, Most
-from opsapp.wire.verdicts import Harm
 
 from .logic.chain import LedgerVerdict
 from .logic.gates import STAGES, CaseGate

@@ -7,7 +7,7 @@ from .engine import proposed
 from .engine.archive import ArchiveVerdict, archived, case_page, check, ledger_page
 from .engine.trace import trace
 from .letters import LetterSettings
-from .logic.reasons import reason, spoken_action
+from .logic.reasons import reason
 from .places import healing_of
 
 __all__ = [
@@ -21,6 +21,5 @@ __all__ = [
     "ledger_page",
     "proposed",
     "reason",
-    "spoken_action",
     "trace",
 ]

@@ -19,7 +19,6 @@ from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
 from .base import NodeBase
-from .cluster import leases
 from .looks import QueueLook
 from .node import node_of
 
@@ -105,8 +104,7 @@ def undo(root: Root, deletion: Deletion) -> Deletable:
 def let_go(root: Root, now: float) -> bool:
     """Whether there was anything whose minute is over. What a node left that was killed while it moved them with the
     clock comes first."""
-    if PIECES.is_left(root):
-        PIECES.go_on(root)
+    if PIECES.goes_on(root):
         return True
     over = deletions_of(root).over(now)
     for deletion in over:
@@ -121,17 +119,6 @@ def end_all(root: Root, _anew: Reseal) -> None:
         pass
 
 
-def move(root: Root, by: float) -> None:
-    """Move the end of each deletion's minute, because the clock was set by so many seconds."""
-    leases.check(root, LEASE)
-    PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    leases.check(root, LEASE)
-    return PIECES.go_on(root)
-
-
 def _shift(root: Root, deletion_id: str, by: float) -> int:
     deletion: Deletion | None = deletions_of(root).find(deletion_id)
     if deletion is not None:
@@ -139,7 +126,7 @@ def _shift(root: Root, deletion_id: str, by: float) -> int:
     return int(deletion is not None)
 
 
-PIECES = ClockPieces("deletions", {MINUTES: WaitingKind(lambda root, _: deletions_of(root).tree, _shift)})
+PIECES = ClockPieces(LEASE, "deletions", {MINUTES: WaitingKind(lambda root, _: deletions_of(root).tree, _shift)})
 
 
 def step(node: NodeBase) -> bool:
@@ -147,7 +134,7 @@ def step(node: NodeBase) -> bool:
 
 
 def start(node: Any) -> None:
-    node.clock_steps.carry(LEASE, "deletions", move, move_on)
+    PIECES.carry(node)
     look = QueueLook(node, lambda root, now: PIECES.is_left(root) or deletions_of(root).over(now))
     node.supervisor.add("deletions", lambda: step(node), every=2.0, lease=LEASE, look=look)
 

@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.lib.problems import Invalid
+
 from .damage import loaded
 from .reading import Children
 
@@ -70,6 +72,7 @@ class Folder(Persistent, Children):
     walks or looks (`values`, `find`). `get` does not look at it: None means that there is none."""
 
     url: ClassVar[str]
+    named_by: ClassVar[str] = "id"  # the field by which people name a child
     facets: ClassVar[dict[str, type]] = {}
     __parent__: Any = None
     __name__: str = ""
@@ -83,7 +86,7 @@ class Folder(Persistent, Children):
 
     def __setitem__(self, name: str, child: Any) -> None:
         if name in RESERVED:
-            raise ValueError(f"{name!r} is the name of a view")
+            raise Invalid({self.named_by: f"{name!r} is a word of the service's own addresses: choose another one"})
         if name in self._children:
             raise ValueError(f"{name!r} is taken")
         child.__parent__ = self

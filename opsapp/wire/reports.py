@@ -13,9 +13,9 @@ from .checks import OnWire, checks_of
 from .dataclass import dataclass
 from .fields import json_object, listing, text
 from .frames import OUTPUT_LIMIT
+from .harms import MOST_HARMS, Harm, Id
 from .kinds import Anything, Choice, DeclaredField, JsonKind, ListOf, MapOf, Number, Scalar, Text, Whole
 from .records import Between, Most
-from .verdicts import MOST_HARMS, Harm, Id
 
 RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an agent may say
 Reason = Literal["interval", "change", "stream", "measure", "start", "spooled"]

@@ -6,22 +6,17 @@ Must not: measure, wait, or undo anything.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, Optional, Sequence
+from typing import NamedTuple, Optional, Sequence
 
-from .dataclass import dataclass
-from .kinds import Text
-from .records import InAnswers
-
-Id = Annotated[str, Text(1, 64, r"[A-Za-z0-9_.:-]+")]
-
+from .harms import Harm
+from .spoken import spoken_condition, spoken_target
 
 VERIFY_TIMEOUT_S = 60.0  # how long after its settle time an act may take to show its effect, where a rule says nothing
 ASK_AGAIN_S = 10.0  # so often it is measured again meanwhile
 STEADY_LOOKS = 2  # a condition that comes and goes is over when so many measurements in a row found it false,
 STEADY_S = 10.0  # or when it has been known false for so long
 FLAPS_WITHIN_S = 300.0  # what holds again so soon after it was known to be over comes and goes
-MOST_HARMS = 20  # of one act that are recorded,
-MOST_TOLD = 3  # and that its reason names
+MOST_TOLD = 3  # so many harms are named in a reason
 
 WAIT, VERIFIED, FAILED, WORSE, INCONCLUSIVE = "wait", "verified", "failed", "worse", "inconclusive"
 
@@ -65,20 +60,6 @@ class HealJudgement(NamedTuple):
         return FAILED if self.kind == WORSE else self.kind
 
 
-@dataclass(frozen=True)
-class Harm:
-    """A condition that has become true since the act, and was known false right before it. Without a rule: a monitor
-    that is down, of which no agent tells."""
-
-    rule_id: Annotated[Id, InAnswers(Text(0, 64))]
-    target: Annotated[str, Text(0, 512)]
-    condition: Annotated[str, Text(0, 4096)]
-
-    @property
-    def told(self) -> str:
-        return f"{self.condition} holds on {self.target}" + (f" (rule {self.rule_id})" if self.rule_id else "")
-
-
 def judge(
     seen: LooksSeen, look: ConditionLook, window: ProofWindow, now: float, worse: Sequence[Harm] = ()
 ) -> HealJudgement:
@@ -100,7 +81,12 @@ def judge(
 
 def _told(worse: Sequence[Harm]) -> str:
     more = f" and {len(worse) - MOST_TOLD} more" if len(worse) > MOST_TOLD else ""
-    return ", ".join(harm.told for harm in worse[:MOST_TOLD]) + more
+    return ", ".join(map(_named, worse[:MOST_TOLD])) + more
+
+
+def _named(harm: Harm) -> str:
+    by = f" (rule {harm.rule_id})" if harm.rule_id else ""
+    return f"{spoken_target(harm.target)}: {spoken_condition(harm.condition)}{by}"
 
 
 def came_back(at: float, over_at: Optional[float]) -> bool:

@@ -33,6 +33,18 @@ def test_every_signed_in_role_reads(service, path):
     service.anonymous.get(f"/api/healing/{path}", status=401)
 
 
+@pytest.mark.parametrize("word", ["run", "promote"])
+@pytest.mark.shared
+def test_a_word_of_the_addresses_names_no_rule_and_no_user(service, word):
+    """It is answered as a wrong value, as code too, and nothing is made."""
+    rule = {**RULE, "id": word}
+    assert list(service.ada.post_json("/api/healing/rules", rule, status=422).json["fields"]) == ["id"]
+    service.ada.post_json("/api/apply", {"rules": [rule]}, status=422)
+    assert word not in [rule["id"] for rule in service.vera.get("/api/healing/rules").json]
+    user = {"username": word, "role": "viewer", "password": "correct horse battery"}
+    assert list(service.ada.post_json("/api/users", user, status=422).json["fields"]) == ["username"]
+
+
 @pytest.mark.shared
 def test_null_in_a_put_takes_away_what_a_rule_may_do_without_and_keeps_the_rest(service):
     more = {"targets": {"agents": ["box"], "monitors": []}, "settle_s": 7, "cooldown_s": 60, "severity": "error"}

@@ -40,8 +40,8 @@ def times(service):
 
 def test_after_a_kill_between_pieces_none_is_sent_before_all_are_moved(many):
     before = times(many)
-    many.transact(routes.move, HOUR)
-    assert many.transact(routes.move_on)
+    many.transact(routes.PIECES.move, HOUR)
+    assert many.transact(routes.PIECES.move_on)
     now = many.clock.now() + HOUR
     while many.read(routes.PIECES.is_left):
         assert many.transact(dispatch.begin, now, frozenset(), 10)[0] == []
@@ -53,12 +53,12 @@ def test_after_a_kill_between_pieces_none_is_sent_before_all_are_moved(many):
 def test_what_was_on_its_way_gets_another_time_between_two_pieces_and_keeps_it(many):
     now = many.clock.now() + DUE_IN
     [(_, letter)] = many.transact(dispatch.begin, now, frozenset(), 10)[0]
-    many.transact(routes.move, 25 * HOUR)
+    many.transact(routes.PIECES.move, 25 * HOUR)
     now += 25 * HOUR
     many.transact(dispatch.finish, letter.delivery_id, SendOutcome("refused"), now)
     again = times(many)[letter.delivery_id]
     assert again > now
-    while many.transact(routes.move_on):
+    while many.transact(routes.PIECES.move_on):
         pass
     assert times(many)[letter.delivery_id] == again
     created, moved = many.read(lambda root: _age_of(deliveries_of(root)[letter.delivery_id]))

@@ -73,8 +73,8 @@ def test_no_transaction_of_a_step_writes_more_than_a_piece(service, written, nam
 
 def begun(service, name, by):
     """The step is written down, and one piece is moved."""
-    service.transact(ROOMS[name].module.move, by)
-    assert service.transact(ROOMS[name].module.move_on)
+    service.transact(ROOMS[name].mover.move, by)
+    assert service.transact(ROOMS[name].mover.move_on)
 
 
 @every
@@ -84,8 +84,8 @@ def test_a_second_step_between_two_pieces_moves_each_by_both(service, name, by):
     ready(service, name)
     before = service.read(ROOMS[name].times)
     begun(service, name, HOUR)
-    service.transact(ROOMS[name].module.move, by)
-    while service.transact(ROOMS[name].module.move_on):
+    service.transact(ROOMS[name].mover.move, by)
+    while service.transact(ROOMS[name].mover.move_on):
         pass
     assert service.read(ROOMS[name].times) == by_hours(before, 1 + by / HOUR)
 
@@ -141,7 +141,7 @@ def test_a_damaged_piece_costs_nothing_but_itself(tmp_path):
     service.transact(ROOMS["escalations"].add, SOME, service.clock.now())
     before = service.read(ROOMS["escalations"].times)
     ready(service, "escalations")
-    service.transact(escalations.move, HOUR)
+    service.transact(escalations.PIECES.move, HOUR)
     oid = oid_of(service, lambda root: root.system[LEFT]["oncall", "escalations", 2])
     service.close()
     overwrite(tmp_path / "main.fs", oid, 0.5)
@@ -193,7 +193,7 @@ def test_a_run_that_ends_between_two_pieces_took_as_long_as_it_did(service, left
     assert service.transact(pushes.end, waits[0], service.clock.now()) == 20
     assert service.transact(pushes.end, waits[1], service.clock.now()) == 20
     service.transact(pushes.begin, waits[1], service.clock.now())
-    while service.transact(pushes.move_on):
+    while service.transact(pushes.PIECES.move_on):
         pass
     times = service.read(ROOMS["pushes"].times)
     assert times[waits[0]] == (None,)
@@ -207,7 +207,7 @@ def test_a_command_that_is_asked_for_between_two_pieces_is_not_moved_and_those_b
     service.transact(
         lambda root: commands.send_command(root, waits[0], "shell", params, requested_by="otto", expiry=300)
     )
-    while service.transact(sweep.move_on):
+    while service.transact(sweep.clockmoves.PIECES.move_on):
         pass
     times = service.read(ROOMS["commands"].times)
     assert times[waits[0]] == (now + DUE_IN, now + 300)

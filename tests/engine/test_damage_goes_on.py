@@ -78,8 +78,8 @@ def test_a_run_moves_with_the_clock_although_another_push_monitor_is_damaged(dam
     service = damaged(lambda root: monitors_of(root)[broken] if of == "monitor" else monitors_of(root)[broken].state)
     service.node.leases.want(pushes.LEASE)
     service.node.leases.step()
-    service.node.transact(pushes.move, 3600)
-    while service.node.transact(pushes.move_on):
+    service.node.transact(pushes.PIECES.move, 3600)
+    while service.node.transact(pushes.PIECES.move_on):
         pass
     assert service.node.transact(lambda root: monitors_of(root)[sound].state.run_started) == started + 3600
 

@@ -5,6 +5,7 @@ import pytest
 from opsapp.healing.engine.default_rules import DEFAULT_RULES
 from opsapp.notify.resources import inbox
 from opsapp.wire.causes import LOOKS
+from opsapp.wire.spoken import spoken_target
 from tests.support.hosts import TOOLS, place
 
 CLOCK = {"seconds": "301", "side": "ahead of", "synchronised": "it is not synchronised"}
@@ -57,10 +58,10 @@ def test_the_cause_is_told_in_a_sentence_and_the_end_too(make, rule_id):
     here.hosts.finish("look", cause=cause)
     here.pass_time(1, **ill)
     [message] = told(here)
-    assert (message.kind, message.title) == ("heal.notified", f"{target}: {sentence}")
+    assert (message.kind, message.title) == ("heal.notified", f"{spoken_target(target)}: {sentence}")
     assert message.text.startswith(f"Cause: {sentence}.\n")
     here.pass_time(5, **well)
-    assert [message.title for message in told(here)] == [f"{target}: over"]
+    assert [message.title for message in told(here)] == [f"{spoken_target(target)}: over"]
     assert here.hosts.phases() == ["look"]
 
 
@@ -69,7 +70,8 @@ def test_an_agent_that_cannot_look_leaves_what_the_rule_finds(make, rule_id):
     ill, well, target, *_ = CASES[rule_id]
     here = make(rule_id, TOOLS).report(**well).turn().pass_time(150, step=15, **ill)
     [message] = told(here)
-    assert (message.kind, message.title) == ("heal.notified", f"{target}: {DEFAULT_RULES[rule_id].description}")
+    sentence = DEFAULT_RULES[rule_id].description
+    assert (message.kind, message.title) == ("heal.notified", f"{spoken_target(target)}: {sentence}")
 
 
 @pytest.mark.parametrize("rule_id", CASES)
@@ -101,7 +103,7 @@ def test_of_two_rules_about_one_file_system_the_one_that_still_holds_is_told(two
     [case] = two.cases
     assert (case["state"], len(case["events"]), case["condition"].split()[0]) == ("correlating", 2, first)
     two.pass_time(10, **BOTH | over)
-    assert [message.title for message in told(two)] == [f"box-1//srv: {DEFAULT_RULES[still].description}"]
+    assert [message.title for message in told(two)] == [f"/srv on box-1: {DEFAULT_RULES[still].description}"]
 
 
 def test_what_the_case_of_another_rule_has_taken_in_is_told_when_the_window_is_over(two):
@@ -109,5 +111,5 @@ def test_what_the_case_of_another_rule_has_taken_in_is_told_when_the_window_is_o
     two.pass_time(140, **BOTH)
     rules = ("default-read-only", "default-inodes")
     assert [message.title for message in told(two)] == [
-        f"box-1//srv: {DEFAULT_RULES[rule].description}" for rule in rules
+        f"/srv on box-1: {DEFAULT_RULES[rule].description}" for rule in rules
     ]

@@ -351,7 +351,7 @@ def test_the_war_room_shows_heals_of_the_incidents_host(ward):
     found = here.node.transact(section, incident, here.clock.now())
     assert [row["outcome"] for row in found.heals] == ["verified"]
     assert [event.kind for event in found.events] == ["alert", "plan", "action", "verification"]
-    assert found.events[-1].text.startswith("restart_service on box-1/nginx: verified")
+    assert found.events[-1].text.startswith("restart service, box-1/nginx: verified")
     assert found.suggested_automations[0].success_rate == 100.0
 
 

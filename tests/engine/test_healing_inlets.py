@@ -40,7 +40,7 @@ def send(here, status="firing", instance="box-1:9100", fingerprint="a1b2", **lab
     }
 
     def take(root):
-        sent = [inlets.SentEntry("alerts.0", eventforms.of_alert(alert).event)]
+        sent = [eventforms.of_alert(alert).event]
         inlet_id = inlets.inlet_of(root, here.token).__name__
         return inlets.take_all(root, [inlets.SentEvents(inlet_id, sent, (), here.clock.now())])
 

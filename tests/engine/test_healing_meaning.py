@@ -209,8 +209,8 @@ def test_a_case_that_ends_skipped_is_told(ward):
     here.report(down=1).turn().turn(5)
     assert here.ledger[-1]["outcome"] == "skipped"
     [(kind, title, text)] = told(here)
-    assert (kind, title) == ("heal.unresolved", "box-1: down == 1, not healed (skipped)")
-    assert "low_effectiveness: 0% verified on this host" in text
+    assert (kind, title) == ("heal.unresolved", "box-1: down is 1, not healed (skipped)")
+    assert "it has helped too rarely here (0% verified on this host" in text
 
 
 def test_a_request_that_expires_is_told_and_one_that_is_rejected_is_not(ward):

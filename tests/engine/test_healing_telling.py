@@ -202,4 +202,4 @@ def test_a_second_rule_that_fails_soon_after_the_first_is_told_too(ward):
         node.leases.step()
         routes.step(node)
     titles = node.transact(lambda root: [message.fields["title"] for message in deliveries_of(root).messages.values()])
-    assert titles == ["box-1: cpu_percent > 90", "box-1: memory_percent > 90"]
+    assert titles == ["box-1: CPU in use is above 90 %", "box-1: memory percent is above 90"]

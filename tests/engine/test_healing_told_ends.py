@@ -152,10 +152,28 @@ def test_the_rules_own_sentence_comes_before_its_condition(ward, level):
     assert over.text == "No longer true: The shop's web server has failed: box-1/nginx (rule nginx)."
 
 
-def test_a_rule_without_a_sentence_quotes_its_condition(ward):
+def test_of_a_rule_without_a_sentence_its_condition_is_put_into_words(ward):
     here = ward({**NGINX, "description": ""}).at("notify").report(**FAILED).turn().turn(5)
     (row,) = told(here)
-    assert row.text.startswith('service.nginx.state == "failed": box-1/nginx (rule nginx).')
+    assert row.title == "box-1/nginx: service state is failed"
+    assert row.text.startswith("service state is failed: box-1/nginx (rule nginx).")
+
+
+@pytest.mark.parametrize(("level", "end"), [("approve", "waits for an approval"), ("execute", "runs")])
+def test_what_is_asked_and_what_runs_is_told_in_words(ward, level, end):
+    rule = {**NGINX, "description": "", "action": {"type": "service_dependency_restart"}}
+    here = ward(rule).at(level).report(**FAILED).turn().turn(5)
+    (row,) = told(here)
+    assert row.title == f"box-1/nginx: service dependency restart {end}"
+    assert not [raw for raw in ("==", "_restart") if raw in row.title + row.text]
+
+
+def test_the_root_of_a_host_is_told_as_a_path_on_it(ward):
+    full = {"id": "full", "condition": "disk.*.percent >= 90", "action": {"type": "disk_cleanup"}}
+    here = ward(full).at("notify", "full").report(**{"disk./.percent": 97.0}).turn().turn(5)
+    (row,) = told(here)
+    assert row.title == "/ on box-1: disk in use is at least 90 %"
+    assert (row.target, "box-1//" in row.text) == ("box-1//", False)
 
 
 # -- from being told to being sent ------------------------------------------------------------------------------------

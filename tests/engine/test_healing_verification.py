@@ -128,7 +128,7 @@ def test_what_comes_back_after_each_heal_has_to_stay_well(ward):
 
 # -- worse than before ------------------------------------------------------------------------------------------------
 
-SAID = "worse: disk_percent > 90 holds on box-1 (rule disk)"
+SAID = "worse: box-1: fullest disk is above 90 % (rule disk)"
 HARM = {"rule_id": "disk", "target": "box-1", "condition": "disk_percent > 90"}
 
 
@@ -200,7 +200,7 @@ def test_a_monitor_of_the_host_that_goes_down_is_worse_without_a_rule(ward):
     [heard] = [heard for subject, heard in here.hosts.rechecked if subject == "monitor:m1"]
     heard(began)
     here.report(**FAILED).turn(1)
-    assert outcomes(here) == [("restart_service", "failed", 'worse: monitor.status == "down" holds on shop')]
+    assert outcomes(here) == [("restart_service", "failed", "worse: shop: monitor state is down")]
 
 
 # -- a kill in the waiting --------------------------------------------------------------------------------------------

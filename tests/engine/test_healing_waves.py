@@ -9,9 +9,10 @@ from opsapp.approvals.engine import expire
 from opsapp.healing.resources import cases, healing_of
 from opsapp.healing.resources.cases import CaseBook
 from opsapp.healing.resources.waves import StoredDeed
+from opsapp.wire.causes import LOOKS
 from tests.engine.healing import Ward
 from tests.engine.outage import DOWN, WIDE, Fleet, decide, deeds, ends, fleets, members, sizes, told
-from tests.support.hosts import place
+from tests.support.hosts import TOOLS, place
 
 HUNDRED = [place(f"h{n}", f"a{n}") for n in range(100)]
 
@@ -299,6 +300,30 @@ def test_hosts_that_report_one_after_the_other_are_asked_about_together(fleet):
     outage.until_asked()
     [asked] = outage.here.service.vera.get("/api/approvals").json
     assert len(asked["plan"]["targets"]) == 12
+
+
+def test_a_host_that_has_not_yet_named_the_cause_is_asked_about_with_the_others(ward):
+    rule = {**DOWN, "condition": 'service.x.state == "failed"',
+            "action": {"type": "restart_service", "params": {"service": "x"}}}  # fmt: skip
+    hosts = ("a0", "a1", "a2")
+    places = [place(f"h{agent_id}", agent_id, usable=TOOLS | {LOOKS}) for agent_id in hosts]
+    here = ward(rule, places=places, brake=WIDE).at("approve", rule["id"])
+
+    def step(*answering):
+        here.clock.advance(0.5)
+        looks = [look for look in here.hosts.sent if look["answer"] is None and look["agent_id"] in answering]
+        for look in looks:
+            here.hosts.finish("look", among=look)
+        for agent_id in hosts:
+            here.report(f"agent:{agent_id}", service__x__state="failed")
+        here.turn()
+        return here.service.vera.get("/api/approvals").json
+
+    while len(here.hosts.sent) < len(hosts):
+        assert step() == []
+    assert [step("a0", "a1") for _ in range(6)] == [[]] * 6
+    asked = next(asked for _ in range(10) if (asked := step(*hosts)))
+    assert [len(request["plan"]["targets"]) for request in asked] == [3]
 
 
 def test_what_comes_after_the_request_is_not_covered_by_it(fleet):

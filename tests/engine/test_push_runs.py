@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.lib.problems import Conflict
-from opsapp.monitoring.engine.pushes import LEASE, move, move_on
+from opsapp.monitoring.engine.pushes import LEASE, PIECES
 from opsapp.monitoring.logic.settings import complete
 from tests.support.monitoring import Lookout
 
@@ -129,11 +129,11 @@ def test_a_run_that_has_begun_moves_with_the_clock(job, lookout, seconds):
     monitor_id = lookout.watch.register.ordered()[0].id
     node = lookout.service.node
     with pytest.raises(Conflict):
-        node.transact(move, seconds)  # that is for the node with the lease, or each would move it
+        node.transact(PIECES.move, seconds)  # that is for the node with the lease, or each would move it
     node.leases.want(LEASE)
     node.leases.step()
-    node.transact(move, seconds)
-    while node.transact(move_on):
+    node.transact(PIECES.move, seconds)
+    while node.transact(PIECES.move_on):
         pass
     lookout.tick()
     assert lookout.monitor(monitor_id)["run_started"] == started + seconds

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from opsapp.wire.spoken import spoken_target
 from tests.fleet.care import Ward
 from tests.fleet.conftest import QUICK
 from tests.fleet.lab.machine import run as outside
@@ -187,7 +188,7 @@ STEPS = {"disk_error": disk_error, "expire": expire}
 def first_line(shop, target, known):
     """Of the message about this target that is new."""
     return [one["message"].splitlines()[0] for one in list(shop.receiver.messages)[known:]
-            if f"{target}: " in one["title"] and not one["title"].endswith(": over")]  # fmt: skip
+            if f"{spoken_target(target)}: " in one["title"] and not one["title"].endswith(": over")]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -213,5 +214,5 @@ def test_the_first_line_says_why(shop, breakage):
     for command in breakage.mend:
         shop.host.exec("sh", "-c", command)
     if breakage.target == f"/{DATA}":  # the next one of this disk is to be a case of its own
-        until(lambda: f"{target}: over" in [one["title"] for one in shop.receiver.messages[known:]], 60,
+        until(lambda: f"{spoken_target(target)}: over" in [one["title"] for one in shop.receiver.messages[known:]], 60,
               what="the end of it told")  # fmt: skip

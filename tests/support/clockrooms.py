@@ -59,7 +59,7 @@ class Room(NamedTuple):
     lease: str
     add: Callable[[Root, int, float], None]
     times: Callable[[Root], dict[Any, tuple[float, ...]]]
-    module: Any
+    mover: Any
 
 
 def _trials(root: Root, count: int, now: float) -> None:
@@ -253,22 +253,22 @@ ROOMS = {
     "edges": Room(clocks.LEASE, _edges, _edge_times, clocks),
     "ends": Room(clocks.LEASE, _ends, _end_times, clocks),
     "faults": Room(clocks.LEASE, _faults, _fault_times, clocks),
-    "letters": Room(LEASE, _letters, _letter_times, clockmoves),
-    "escalations": Room(escalations.LEASE, _escalations, _escalation_times, escalations),
-    "commands": Room(sweep.LEASE, _commands, _command_times, sweep),
-    "pushes": Room(pushes.LEASE, _pushes, _push_times, pushes),
-    "groups": Room(routes.LEASE, _groups, _group_times, routes),
-    "deliveries": Room(routes.LEASE, _deliveries, _delivery_times, routes),
-    "requests": Room(approvals.LEASE, _requests, _request_times, approvals),
-    "deletions": Room(deletions.LEASE, _deletions, _deletion_times, deletions),
-    "runs": Room(runretention.LEASE, _runs, _run_times, runretention),
+    "letters": Room(LEASE, _letters, _letter_times, clockmoves.PIECES),
+    "escalations": Room(escalations.LEASE, _escalations, _escalation_times, escalations.PIECES),
+    "commands": Room(sweep.LEASE, _commands, _command_times, sweep.clockmoves.PIECES),
+    "pushes": Room(pushes.LEASE, _pushes, _push_times, pushes.PIECES),
+    "groups": Room(routes.LEASE, _groups, _group_times, routes.PIECES),
+    "deliveries": Room(routes.LEASE, _deliveries, _delivery_times, routes.PIECES),
+    "requests": Room(approvals.LEASE, _requests, _request_times, approvals.PIECES),
+    "deletions": Room(deletions.LEASE, _deletions, _deletion_times, deletions.PIECES),
+    "runs": Room(runretention.clockmoves.LEASE, _runs, _run_times, runretention.clockmoves.PIECES),
 }
 
 
 def ready(service: Any, name: str) -> None:
     """The node has the lease, and carries the room's queue."""
     room, node = ROOMS[name], service.node
-    node.clock_steps.carry(room.lease, NAMES.get(name, name), room.module.move, room.module.move_on)
+    node.clock_steps.carry(room.lease, NAMES.get(name, name), room.mover.move, room.mover.move_on)
     node.leases.want(room.lease)
     node.leases.step()
     while room.lease not in node.leases.held:

@@ -20,10 +20,10 @@ from opsapp.agent.proof import ProofPace
 from opsapp.agent.snapshots import snapshot_of
 from opsapp.agent.steady import SteadyClock
 from opsapp.wire.fields import WireError, record
+from opsapp.wire.harms import Harm
 from opsapp.wire.policies import check_bundle, secret_of, sign
 from opsapp.wire.records import plain
 from opsapp.wire.reports import OUTCOME, HostReport, LocalOutcome, Measurement
-from opsapp.wire.verdicts import Harm
 
 KEY = "k" * 64
 
@@ -464,7 +464,7 @@ def test_a_heal_alone_that_makes_something_else_worse_is_undone_and_says_so(made
     [told], looks, done = proved(made, {0: full}, DISK, steps=pause)
     harm = {"rule_id": "disk", "target": "box-1//var", "condition": "disk./var.percent > 95"}
     assert (told.outcome, told.verified, told.worse) == ("rolled_back", 0, (Harm(**harm),))
-    assert told.reason == "worse: disk./var.percent > 95 holds on box-1//var (rule disk); restored"
+    assert told.reason == "worse: /var on box-1: disk in use is above 95 % (rule disk); restored"
     assert (looks, done) == ([5], ["execute", "rollback"])
     assert record(plain(told), OUTCOME)["worse"] == [harm]
 

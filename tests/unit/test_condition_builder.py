@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.ui.shapes.conditionbuilder import GROUPS, IS, NEEDS_NAME, READABLE, build, builder
+from opsapp.ui.shapes.conditionbuilder import NEEDS_NAME, build, builder
 from opsapp.wire.conditions import parse
 from opsapp.wire.conditiontree import OPERATORS, Comparison, Name
 from opsapp.wire.readings import FAMILIES, NUMBERS, of_service, split
+from opsapp.wire.spoken import COMPARISONS, GROUPS, READABLE
 
 
 def picked(reading, symbol, value, which="", before="", join="and"):
@@ -16,7 +17,7 @@ def picked(reading, symbol, value, which="", before="", join="and"):
 
 
 def test_the_comparisons_and_the_readings_are_those_of_the_language():
-    assert set(IS) == set(OPERATORS)
+    assert set(COMPARISONS) == set(OPERATORS)
     assert set(NUMBERS) < set(READABLE)
     told = of_service("failed", ran=True, starts=3, counted_s=400)
     assert {f"service.*.{attribute}" for attribute in told} < set(READABLE)
@@ -78,7 +79,9 @@ def test_what_cannot_be_written_is_said_and_changes_nothing(reading, symbol, val
     assert says in built.wrong
 
 
-@given(st.sampled_from(sorted(READABLE)), st.sampled_from(sorted(IS)), st.text(max_size=12), st.text(max_size=12))
+@given(
+    st.sampled_from(sorted(READABLE)), st.sampled_from(sorted(COMPARISONS)), st.text(max_size=12), st.text(max_size=12)
+)
 def test_whatever_is_typed_one_comparison_comes_of_it_or_a_reason(reading, symbol, which, value):
     built = picked(reading, symbol, value, which)
     assert bool(built.condition) != bool(built.wrong)

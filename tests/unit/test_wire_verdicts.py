@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.wire.verdicts import FLAPS_WITHIN_S, STEADY_S, ConditionLook, Harm, LooksSeen, ProofWindow, came_back, judge
+from opsapp.wire.harms import Harm
+from opsapp.wire.verdicts import FLAPS_WITHIN_S, STEADY_S, ConditionLook, LooksSeen, ProofWindow, came_back, judge
 
 WINDOW = ProofWindow(100.0, 160.0)  # the act was at 95
 HOLDS, OVER, UNKNOWN = True, False, None
@@ -68,13 +69,13 @@ HARMS = (Harm("disk", "box-1", "disk_percent > 90"), Harm("", "shop", 'monitor.s
 def test_worse_than_before_is_known_at_once(verdict):
     assert after((101, verdict), worse=HARMS) == (
         "worse",
-        'worse: disk_percent > 90 holds on box-1 (rule disk), monitor.status == "down" holds on shop',
+        "worse: box-1: fullest disk is above 90 % (rule disk), shop: monitor state is down",
     )
 
 
 def test_of_much_that_is_worse_the_first_is_named_and_the_rest_is_counted():
     harms = [Harm("", f"m{n}", "x") for n in range(5)]
-    assert after((101, OVER), worse=harms)[1] == "worse: x holds on m0, x holds on m1, x holds on m2 and 2 more"
+    assert after((101, OVER), worse=harms)[1] == "worse: m0: x, m1: x, m2: x and 2 more"
 
 
 @pytest.mark.parametrize(

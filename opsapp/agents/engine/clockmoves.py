@@ -10,7 +10,7 @@ from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 
-AGENTS = "agents"
+LEASE = AGENTS = "agents"
 
 
 def settle(root: Root, agent: Agent) -> None:
@@ -34,4 +34,4 @@ def _shift(root: Root, agent_id: str, by: float) -> int:
     return 0
 
 
-PIECES = ClockPieces("commands", {AGENTS: WaitingKind(lambda root, _: with_open_commands(root), _shift)})
+PIECES = ClockPieces(LEASE, "commands", {AGENTS: WaitingKind(lambda root, _: with_open_commands(root), _shift)})

@@ -12,16 +12,16 @@ from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 
 from . import clockmoves, commands, records, reports
+from .clockmoves import LEASE
 from .directory import directory_of, facts_of
 from .memory import memory_of
 
-LEASE = "agents"
 EVERY_S = 1.0
 PAGE = 200
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, "commands", move, move_on)
+    clockmoves.PIECES.carry(node)
     look = QueueLook(node, lambda root, _now: there_are(root))
     if "web" not in node.roles:
         node.supervisor.add("agents-listen", partial(listen, node), every=EVERY_S)
@@ -33,17 +33,6 @@ def listen(node: Node) -> bool:
     if not node.nodes.alive("web"):
         memory_of(node).nobody_listens()
     return False
-
-
-def move(root: Root, by: float) -> None:
-    """Move the expiry of commands: each waits for its agent as long as it would have."""
-    leases.check(root, LEASE)
-    clockmoves.PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    leases.check(root, LEASE)
-    return clockmoves.PIECES.go_on(root)
 
 
 def there_are(root: Root) -> bool:
@@ -92,8 +81,7 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
 def _expire(root: Root) -> bool:
     """Whether commands are still to be moved with a clock that was set, by a node that was killed meanwhile: that
     comes first."""
-    if clockmoves.PIECES.is_left(root):
-        move_on(root)
+    if clockmoves.PIECES.goes_on(root):
         return True
     node = node_of(root)
     for agent in at_work(root):

@@ -67,6 +67,7 @@ class User(Record):
 class Users(Folder):
     url = "/api/users"
     holds = "user"
+    named_by = "username"
 
 
 class AdminGuard(Persistent):

@@ -53,10 +53,8 @@ def anything(root: Root, now: float) -> bool:
 def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[list[Job], bool]:
     """What this node has to begin now, marked as its own by the commit; and whether anything else moved."""
     now, board = flow.node_of(root).clock.now(), board_of(root)
-    is_left = clockmoves.PIECES.is_left(root)  # a node was killed while it moved them with the clock
-    moved = is_left or flow.moment_come(root, now)
-    if is_left:
-        clockmoves.PIECES.go_on(root)
+    # a node may have been killed while it moved them with the clock
+    moved = clockmoves.PIECES.goes_on(root) or flow.moment_come(root, now)
     flow.promote(root, now)
     mine = [run_id for run_id in board.claims.of(owner) if run_id not in known]
     fresh = list(board.admitted.keys())[: max(0, room - len(mine))]

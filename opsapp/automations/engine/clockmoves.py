@@ -8,6 +8,8 @@ from opsapp.tree.root import Root
 
 from .flow import TIMEOUT
 
+LEASE = "automations"
+
 Moment = tuple[float, str, str]
 SAME_S = 0.001
 
@@ -24,4 +26,4 @@ def _shift(root: Root, moment: Moment, by: float) -> int:
     return 1
 
 
-PIECES = ClockPieces("runs", {"moments": WaitingKind(lambda root, _: board_of(root).moments, _shift)})
+PIECES = ClockPieces(LEASE, "runs", {"moments": WaitingKind(lambda root, _: board_of(root).moments, _shift)})

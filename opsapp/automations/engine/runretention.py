@@ -10,13 +10,11 @@ from itertools import islice
 from opsapp.automations.config import RunsRetention
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Run, automations_of, run_of, runs_of, standing_of
-from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from . import clockmoves
 
-LEASE = "automations"
 PAGE = 200
 
 
@@ -58,17 +56,6 @@ def _drop(root: Root, run_id: str) -> bool:
     return True
 
 
-def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: retries wait and runs may take as long as before."""
-    leases.check(root, LEASE)
-    clockmoves.PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    leases.check(root, LEASE)
-    return clockmoves.PIECES.go_on(root)
-
-
 def step(node: Node) -> bool:
     first: str | None = ""
     while first is not None:
@@ -77,5 +64,5 @@ def step(node: Node) -> bool:
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, "runs", move, move_on)
+    clockmoves.PIECES.carry(node)
     node.supervisor.add("automations-purge", partial(step, node), every=3600.0, lease="housekeeping", cleans=True)

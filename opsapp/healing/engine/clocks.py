@@ -44,6 +44,7 @@ def _deeds(root: Root) -> list[str]:
 
 
 PIECES = ClockPieces(
+    LEASE,
     QUEUE,
     {
         "trials": WaitingKind(

@@ -16,7 +16,7 @@ from opsapp.healing.stages.case import ActingCase, VerifyingCase
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.runtime.node import node_of
 from opsapp.wire.conditions import Condition, parse
-from opsapp.wire.verdicts import MOST_HARMS, Harm
+from opsapp.wire.harms import MOST_HARMS, Harm
 
 from .alerts import WatchedRule, watched_rules
 from .context import PipelineContext

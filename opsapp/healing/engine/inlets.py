@@ -44,21 +44,16 @@ class MadeInlet(NamedTuple):
     token: str  # shown this once
 
 
-class SentEntry(NamedTuple):
-    place: str
-    event: SentEvent
-
-
 class SentEvents(NamedTuple):
     """The events of a body, or of a part of it."""
 
     inlet_id: str
-    entries: Sequence[SentEntry]
+    events: Sequence[SentEvent]
     refused: Sequence[RefusedEvent]
     at: float
 
     def weight(self) -> int:
-        return max(1, len(self.entries))
+        return max(1, len(self.events))
 
 
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
@@ -122,21 +117,19 @@ def _take_of(root: Root, inventory: Inventory, post: SentEvents) -> EventsTaken 
 
 def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> EventsTaken:
     """The last word about each event. The same again is written once a minute at most."""
-    _, entries, refused, now = post
+    _, events, refused, now = post
     told = healing_of(root).told
     taking = Taking(root, inlet, told.of(inlet.__name__), inventory, now)
-    for entry in entries:
-        taking.take(entry.event)
+    for event in events:
+        taking.take(event)
     if taking.is_news:
         told.touch(root)
     if refused:
         taking.events.refusals.add(len(refused), f"{refused[-1].place} {refused[-1].why}")
         _tell_refused(root, inlet, taking.events.refusals, now)
-    count_after_commit(root, inlet, len(entries), len(refused))
-    received = len(entries) + len(refused)
-    return EventsTaken(
-        **taking.counts, received=received, refused=tuple(refused[:MOST_NAMED]), refused_count=len(refused)
-    )
+    count_after_commit(root, inlet, len(events), len(refused))
+    named, count = tuple(refused[:MOST_NAMED]), len(refused)
+    return EventsTaken(**taking.counts, received=len(events) + count, refused=named, refused_count=count)
 
 
 class Taking:

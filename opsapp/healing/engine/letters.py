@@ -36,6 +36,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of
+from opsapp.wire.spoken import spoken_target
 
 from .lift import ActionElsewhere, savings
 
@@ -263,7 +264,7 @@ def _problems(root: Root, healing: Healing, due: list[tuple[float, str, str]], z
     for at, rule_id, target in due:
         problem_id = healing.problems.open_on.get((rule_id, target), "")
         yield Request(
-            f"Problem due {words.clock(at, zone)}: {target} is healed again and again (rule {rule_id})",
+            f"Problem due {words.clock(at, zone)}: {spoken_target(target)} is healed again and again (rule {rule_id})",
             _address(root, "heal.problem", problem=problem_id),
         )
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.moments import AROUND_S, LEAST_S, AskedSpan, span_asked
-from opsapp.healing.logic.reasons import spoken_action
 from opsapp.healing.moments import Kind, Moment, RuleThen
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import ClosedCase
@@ -24,6 +23,7 @@ from opsapp.series import FINE, NAMES, HistoryReader
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition
+from opsapp.wire.spoken import spoken_action
 
 from .alerts import WatchedRule, watched_rules
 from .deployments import of_moment

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
-from opsapp.healing.logic.reasons import spoken_action
+from opsapp.healing.logic.reasons import reason as spoken_reason
 from opsapp.healing.stages import ending, looking
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import CauseNamed
@@ -20,6 +20,7 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import LevelChange
 from opsapp.healing.stages.waves import HARM, LEFT, UNKNOWN, WELL, Deed
 from opsapp.notify.engine import tell, withdraw
+from opsapp.wire.spoken import spoken_action, spoken_condition, spoken_target
 
 from .context import PipelineContext
 
@@ -37,8 +38,8 @@ DEMOTED = {  # by cause: what the rule does now, and why
 def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
     about = case.about
     trouble = _known(case.cause) or sentence(context, case.rule_id, about.rule_condition)
-    title = about.note or f"{about.target}: {trouble}"
-    text = _caused(case.cause, f"{_what(context, case.rule_id, about)} Nothing was done ({reason}).")
+    title = about.note or f"{spoken_target(about.target)}: {trouble}"
+    text = _caused(case.cause, f"{_what(context, case.rule_id, about)} Nothing was done: {spoken_reason(reason)}.")
     severity = SEVERITY.get(about.severity, "warning")
     _tell(context, case, "heal.notified", severity, title, text, phase="also")
 
@@ -47,7 +48,7 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
     assert plan.choice is not None
     action, host = spoken_action(plan.choice.action.name), plan.host.hostname if plan.host else case.target
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself.")
-    _tell(context, case, "heal.executing", "warning", f"{case.target}: {action} runs", text)
+    _tell(context, case, "heal.executing", "warning", f"{spoken_target(case.target)}: {action} runs", text)
 
 
 class Wish(NamedTuple):
@@ -78,7 +79,7 @@ def asked(context: PipelineContext, cases: Sequence[CaseRecord], wish: Wish, app
         ids = {"rule": case.rule_id, "approval": approval_id}
         _of_deed(context, case.deed or case.id, "heal.approval", "warning", title, text, ids)
         return
-    title = f"{case.target}: {wish.action} waits for an approval"
+    title = f"{spoken_target(case.target)}: {wish.action} waits for an approval"
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)}{why} Approval {approval_id} decides.")
     _tell(context, case, "heal.approval", "warning", title, text, approval=approval_id)
 
@@ -109,7 +110,7 @@ def _count(targets: int) -> str:
 
 def _some(names: Sequence[str], total: int) -> str:
     more = total - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(spoken_target, names[:NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def _of_deed(
@@ -128,11 +129,11 @@ def unresolved(
     is over."""
     outcome, severity = str(entry.outcome), "warning" if about.source in PREDICTIVE_SOURCES else "critical"
     trouble = _known(entry.cause) or sentence(context, rule_id, about.rule_condition)
-    title = f"{about.target}: {trouble}, not healed ({outcome})"
+    title = f"{spoken_target(about.target)}: {trouble}, not healed ({outcome})"
     ended = entry.reason or outcome
     lines = [_what(context, rule_id, about), *(f"Tried: {attempt}" for attempt in attempts)]
     if not any(ended in attempt for attempt in attempts):
-        lines.append(f"It ended: {ended}")
+        lines.append(f"It ended: {spoken_reason(ended)}")
     then = looking.by_hand(entry.cause) or ending.what_next(outcome)
     lines.append(f"Next: {then} Ledger entry {entry.id} has the whole story.")
     context.book.note_unhealed(rule_id, about.target)
@@ -152,9 +153,9 @@ def over(context: PipelineContext, rule_id: str, condition: str, target: str) ->
         withdraw(context.root, context.now, _unhealed(rule_id, target))
     if severity is None:
         return
-    text = f"No longer true: {sentence(context, rule_id, condition)}: {target} (rule {rule_id})."
+    text = f"No longer true: {sentence(context, rule_id, condition)}: {spoken_target(target)} (rule {rule_id})."
     phase, name = ("gone", _unhealed(rule_id, target)) if only else ("", target)
-    _say(context, target, "heal.resolved", severity, f"{target}: over", text, phase=phase, name=name,
+    _say(context, target, "heal.resolved", severity, f"{spoken_target(target)}: over", text, phase=phase, name=name,
          ids={"rule": rule_id})  # fmt: skip
 
 
@@ -178,16 +179,16 @@ def _caused(cause: CauseNamed | None, text: str) -> str:
 
 
 def sentence(context: PipelineContext, rule_id: str, condition: str) -> str:
-    """What the rule itself says that it finds; else its condition."""
+    """What the rule itself says that it finds; else its condition in words."""
     rule = context.world.rules.get(rule_id)
-    return (rule.description if rule else "").strip().rstrip(".") or condition
+    return (rule.description if rule else "").strip().rstrip(".") or spoken_condition(condition)
 
 
 def _what(context: PipelineContext, rule_id: str, about: About) -> str:
     """What is only predicted does not hold yet, and says so itself."""
     if about.note:
         return f"{about.note} (rule {rule_id})."
-    return f"{sentence(context, rule_id, about.rule_condition)}: {about.target} (rule {rule_id})."
+    return f"{sentence(context, rule_id, about.rule_condition)}: {spoken_target(about.target)} (rule {rule_id})."
 
 
 def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> None:

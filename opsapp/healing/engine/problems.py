@@ -26,6 +26,7 @@ from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
+from opsapp.wire.spoken import spoken_target
 
 from .context import PipelineContext
 
@@ -54,7 +55,7 @@ def healed(context: PipelineContext, rule_id: str, target: str) -> None:
 def _opened(root: Root, problem: RecurringProblem, heals: int, settings: ProblemSettings, now: float) -> None:
     facts = problem.facts
     text = f"{_healed(facts, heals, settings)} A heal does not take the cause away: somebody has to look for it."
-    _tell(root, problem, "heal.problem", "warning", f"{facts.target}: healed again and again", text, now)
+    _tell(root, problem, "heal.problem", "warning", f"{spoken_target(facts.target)}: healed again and again", text, now)
     note(root, THE_SERVICE, "healing.problem.open", problem.__name__, after=noted(problem))
 
 
@@ -62,12 +63,14 @@ def _close(root: Root, problem: RecurringProblem, facts: ProblemFacts, why: str,
     """Close the problem with the heals that it had at last, so that they are not counted again."""
     problems = healing_of(root).problems
     problems.keep(problem, facts._replace(heals=_heals(root, facts, now)))
-    title = f"{facts.target}: the problem is closed"
-    _tell(root, problem, "heal.problem_closed", "info", title, f"Rule {facts.rule_id} on {facts.target}: {why}.", now)
+    target = spoken_target(facts.target)
+    text = f"Rule {facts.rule_id} on {target}: {why}."
+    _tell(root, problem, "heal.problem_closed", "info", f"{target}: the problem is closed", text, now)
 
 
 def _healed(facts: ProblemFacts, heals: int, settings: ProblemSettings) -> str:
-    return f"Rule {facts.rule_id} healed {facts.target} {heals} times within {settings.window_s / DAY:g} days."
+    target = spoken_target(facts.target)
+    return f"Rule {facts.rule_id} healed {target} {heals} times within {settings.window_s / DAY:g} days."
 
 
 def _tell(root: Root, problem: RecurringProblem, kind: str, severity: str, title: str, text: str, now: float) -> None:
@@ -129,7 +132,7 @@ def change(root: Root, problem: RecurringProblem, values: JsonObject, by: str, n
     problems.keep(problem, after)
     if after.is_open and not before.is_open:
         problems.seen(after.rule_id, after.target, now)
-        title = f"{after.target}: the problem is open again"
+        title = f"{spoken_target(after.target)}: the problem is open again"
         _tell(root, problem, "heal.problem", "warning", title, f"Rule {after.rule_id}: {by} opened it again.", now)
 
 

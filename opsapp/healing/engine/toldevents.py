@@ -101,36 +101,25 @@ class ToldReader:
 
     def seen(self, root: Root, inventory: Inventory) -> dict[str, SeenInlet]:
         before, ahead = self._seen if inventory is self._inventory else {}, AGES.ahead(root)
-        seen = {
-            inlet.__name__: self._read(events, inventory, SeenInlet(inlet.mapping, ahead, {}), before, inlet.__name__)
-            for inlet, events in _of_inlets(root)
-        }
+        seen = dict[str, SeenInlet]()
+        for inlet, events in _of_inlets(root):
+            now, known = SeenInlet(inlet.mapping, ahead, {}), before.get(inlet.__name__)
+            same = known.events if known is not None and known[:2] == now[:2] else {}
+            for key, row in events.rows.items():
+                event = same.get(key)
+                if event is None or event.row != row:
+                    event, self.made = _seen(now, f"{inlet.__name__} {key}", row, inventory), self.made + 1
+                now.events[key] = event
+            seen[inlet.__name__] = now
         self._inventory, self._seen = inventory, seen
         return seen
 
-    def _read(
-        self,
-        events: EventsOfInlet,
-        inventory: Inventory,
-        seen: SeenInlet,
-        before: Mapping[str, SeenInlet],
-        inlet_id: str,
-    ) -> SeenInlet:
-        known = before.get(inlet_id)
-        same = known.events if known is not None and known[:2] == seen[:2] else {}
-        for key, row in events.rows.items():
-            event = same.get(key)
-            if event is None or event.row != row:
-                event, self.made = _seen(seen, inlet_id, key, row, inventory), self.made + 1
-            seen.events[key] = event
-        return seen
 
-
-def _seen(inlet: SeenInlet, inlet_id: str, key: str, row: tuple[Any, ...], inventory: Inventory) -> SeenEvent:
+def _seen(inlet: SeenInlet, name: str, row: tuple[Any, ...], inventory: Inventory) -> SeenEvent:
     event = event_of(row)
     subject = subject_of(event.sent, inlet.mapping, inventory) if event.begun else None
     told = ToldReadings(_values(event.sent) if subject is not None else {}, event.told_at + inlet.ahead)
-    return SeenEvent(row, subject, digest(f"{inlet_id} {key}")[:16], told, event.sent.status == FIRING)
+    return SeenEvent(row, subject, digest(name)[:16], told, event.sent.status == FIRING)
 
 
 def _values(sent: SentEvent) -> dict[str, str | float]:

@@ -30,6 +30,7 @@ from opsapp.notify.engine import tell
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.secrets.chainkey import is_shut
 from opsapp.tree.root import Root
+from opsapp.wire.spoken import spoken_target
 
 from . import edges, notifications, problems
 from .context import PipelineContext
@@ -253,7 +254,7 @@ def suggest_after(context: PipelineContext, record: LedgerRecord) -> None:
         suggestions.suggest(
             "recurring_issue",
             "warning",
-            f"{record.target} was healed by {rule_id} {heals} times within "
+            f"{spoken_target(record.target)} was healed by {rule_id} {heals} times within "
             f"{recurrence.window_s / 86400:g} days: look for the cause.",
             rule_id=rule_id,
             evidence=f"{record.target}:{int(now // recurrence.window_s)}",

@@ -26,6 +26,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
+from opsapp.wire.spoken import spoken_action, spoken_condition, spoken_target
 
 from . import world
 from .casestory import wave_of
@@ -96,14 +97,16 @@ def _events(heals: list[LedgerRecord]) -> list[WarRoomEvent]:
     for row in heals:
         if row.case_id not in cases and not row.rolls_back:
             cases.add(row.case_id)
-            told.append(_event(row, "alert", f"{row.rule_id}: {row.condition} on {row.target}"))
+            trouble = f"{spoken_target(row.target)}: {spoken_condition(row.condition)}"
+            told.append(_event(row, "alert", f"{trouble} (rule {row.rule_id})"))
         told += _steps(row)
     return sorted(told, key=lambda event: event.time)
 
 
 def _steps(row: LedgerRecord) -> list[WarRoomEvent]:
     outcome = row.outcome or row.state
-    what = f"{row.action_type} on {row.target}" if row.action_type else row.target
+    target = spoken_target(row.target)
+    what = f"{spoken_action(row.action_type)}, {target}" if row.action_type else target
     ended = f"{what}: {outcome}" + (f" ({row.reason})" if row.reason else "")
     if outcome in SUPPRESSED:
         return [_event(row, "suppression", ended, late=True)]

@@ -71,9 +71,14 @@ def gathers(context: PipelineContext, stored: StoredDeed) -> bool:
 
 def _comes(context: PipelineContext, deed: Deed, target: str) -> bool:
     cases = (case.record for case in context.book.open_cases(target))
-    return any(
-        isinstance(record, CorrelatingCase) and deed.rule_id in record.events and not record.queued for record in cases
-    )
+    return any(deed.rule_id in record.events and _is_on_its_way(record) for record in cases)
+
+
+def _is_on_its_way(record: CaseRecord) -> bool:
+    """It is held, or its host has not answered yet what the cause is."""
+    if isinstance(record, CorrelatingCase):
+        return not record.queued
+    return isinstance(record, PlanningCase) and record.look is not None
 
 
 def begins(context: PipelineContext, record: CaseRecord) -> None:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import islice
 
 from opsapp.healing.logic.changes import hour_of
-from opsapp.healing.logic.reasons import spoken_action
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.resources.requestdrafts import Asking, RequestDraft
 from opsapp.healing.resources.trials import DrawnOutage, TossedCoin
@@ -30,6 +29,7 @@ from opsapp.healing.stages.waves import GATHER_LOOK_S, DeedChange, DeedMember, n
 from opsapp.healing.stages.wavetrials import ComparedHost, WaveTrial
 from opsapp.lib.ids import new_id
 from opsapp.wire.conditions import parse
+from opsapp.wire.spoken import spoken_action
 
 from . import approvals, notifications, reach, steps, trials, waves
 from .context import PipelineContext

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.lib import cron
+from opsapp.wire.spoken import spoken_action, spoken_target
 
-from .reasons import reason, spoken_action
+from .reasons import reason
 
 WRONG_S = 2 * 86400.0  # a clock that was ahead by more was wrong
 KEPT = 8
@@ -158,7 +159,7 @@ def _grouped(ends: Sequence[CaseEnd], said: Callable[[CaseEnd], str]) -> Iterato
     """A line for all of which the same is said."""
     counts = Counter(map(said, ends))
     for words, count in counts.most_common(MOST_LINES):
-        names = list(dict.fromkeys(end.target for end in ends if said(end) == words))
+        names = list(dict.fromkeys(spoken_target(end.target) for end in ends if said(end) == words))
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         times = f", {count} times" if count > len(names) else ""
         yield _line(f"{', '.join(names[:MOST_NAMES])}{more}: {words}{times}")

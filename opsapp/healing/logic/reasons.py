@@ -1,4 +1,4 @@
-"""What was done and why a case ended, for people."""
+"""The reasons why a case ended, in words for people."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ REASONS = {
     "level dry-run": "the rule only tries dry",
     "level notify": "the rule only notifies people",
 }
-
-
-def spoken_action(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def stable_word(text: str) -> str:

@@ -105,9 +105,6 @@ class EventsOfInlet(Persistent):
         row = self.rows.get(key)
         return None if row is None else event_of(row)
 
-    def items(self) -> Iterator[tuple[str, ToldEvent]]:
-        return ((key, event_of(row)) for key, row in self.rows.items())
-
     def keep(self, key: str, event: ToldEvent) -> None:
         self.drop(key)
         self.rows[key] = (tuple(event.sent), *event[1:])

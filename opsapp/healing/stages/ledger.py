@@ -11,8 +11,8 @@ from opsapp.healing.logic.rules import names_of
 from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.dataclass import dataclass
+from opsapp.wire.harms import Harm
 from opsapp.wire.records import made, plain
-from opsapp.wire.verdicts import Harm
 
 from .attempt import CauseNamed
 from .case import CaseRecord, Metrics

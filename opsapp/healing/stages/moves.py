@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypedDict
 
 from opsapp.wire.causes import LookSubject
-from opsapp.wire.verdicts import Harm
+from opsapp.wire.harms import Harm
 
 from .case import AwaitingCase, CaseRecord, CommandedCase, Metrics, PlanningCase
 from .planning import Plan

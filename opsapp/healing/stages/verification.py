@@ -8,18 +8,9 @@ from typing import NamedTuple
 
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
+from opsapp.wire.harms import Harm
 from opsapp.wire.heals import afterwards
-from opsapp.wire.verdicts import (
-    ASK_AGAIN_S,
-    VERIFIED,
-    WAIT,
-    WORSE,
-    ConditionLook,
-    Harm,
-    HealJudgement,
-    came_back,
-    judge,
-)
+from opsapp.wire.verdicts import ASK_AGAIN_S, VERIFIED, WAIT, WORSE, ConditionLook, HealJudgement, came_back, judge
 
 from .case import CaseRecord, ConfirmingCase, Metrics, SettlingCase, VerifyingCase
 from .execution import end_step, roll_back

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from opsapp.healing.logic.waves import WaveSizes
+from opsapp.wire.spoken import spoken_target
 
 from .attempt import FAILED
 from .case import BeforeAct, CaseRecord
@@ -182,7 +183,7 @@ def judged(deed: Deed, member: DeedMember, verdict: str, reason: str) -> DeedCha
     )
     wave = deed.present
     if not deed.stopped and verdict == HARM:
-        deed = deed._replace(stopped=f"{member.target}: {reason}")
+        deed = deed._replace(stopped=f"{spoken_target(member.target)}: {reason}")
     elif not deed.stopped and wave.unknown and wave.unknown >= wave.well and not deed.acting:
         deed = deed._replace(stopped=f"nobody can tell whether it has helped {deed.unsure}")
     return DeedChange(deed, (member._replace(verdict=verdict),))

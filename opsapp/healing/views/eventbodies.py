@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from pyramid.request import Request
 
 from opsapp.healing.engine import inlets as engine
-from opsapp.healing.engine.inlets import AT_ONCE, LANE, SentEntry, SentEvents
+from opsapp.healing.engine.inlets import AT_ONCE, LANE, SentEvents
 from opsapp.healing.inlet_answers import EventsTaken, RefusedEvent
 from opsapp.healing.logic import eventforms
+from opsapp.healing.logic.eventforms import SentEvent
 from opsapp.healing.resources.inlets import Inlet
 from opsapp.lib.jsonpieces import ListedEntries, ListEntry
 from opsapp.lib.jsontypes import JsonObject
@@ -30,7 +31,7 @@ PORTION = 64 << 10
 
 
 class Judged(NamedTuple):
-    sent: list[SentEntry]
+    sent: list[SentEvent]
     refused: list[RefusedEvent]
 
 
@@ -81,7 +82,7 @@ class EventBody:
         if event.event is None:
             judged.refused.append(RefusedEvent(place, event.why))
         else:
-            judged.sent.append(SentEntry(place, event.event))
+            judged.sent.append(event.event)
 
 
 def received(request: Request, inlet: Inlet) -> Any:

@@ -13,7 +13,6 @@ from opsapp.monitoring.engine import changes
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import Monitor, monitors_of, push_addresses
 from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
-from opsapp.runtime.cluster import leases
 from opsapp.runtime.node import Node
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
@@ -75,21 +74,8 @@ def called(node: Node, monitor_id: str, outcome: Outcome) -> None:
         watch.checker.table.move(entry.id, watch.checker.measuring.next_deadline(entry))
 
 
-def move(root: Root, by: float) -> None:
-    """Transaction function: the clock was set by so many seconds."""
-    leases.check(root, LEASE)
-    PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    """What a node leaves that is killed is moved by the next (`start`), and by whoever calls."""
-    leases.check(root, LEASE)
-    return PIECES.go_on(root)
-
-
 def _with_the_clock(root: Root, monitor_id: str) -> Monitor:
-    if PIECES.is_left(root) and (by := PIECES.take(root, MONITORS, monitor_id)):
-        _shift(root, monitor_id, by)
+    PIECES.settle(root, MONITORS, monitor_id)
     return monitors_of(root)[monitor_id]
 
 
@@ -103,8 +89,10 @@ def _shift(root: Root, monitor_id: str, by: float) -> int:
     return 0
 
 
-PIECES = ClockPieces("push runs", {MONITORS: WaitingKind(lambda root, _: list(push_addresses(root).values()), _shift)})
+PIECES = ClockPieces(
+    LEASE, "push runs", {MONITORS: WaitingKind(lambda root, _: list(push_addresses(root).values()), _shift)}
+)
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, "push runs", move, move_on)
+    PIECES.carry(node)

@@ -138,8 +138,7 @@ def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> t
     if not anything(root):
         return [], 0
     leases.check(root, LEASE)
-    if PIECES.is_left(root):  # a node was killed while it moved them with the clock: none leaves at its old time
-        PIECES.go_on(root)
+    if PIECES.goes_on(root):  # a node was killed while it moved them with the clock: none leaves at its old time
         return [], log_of.waiting()
     _take_back(root, now)
     letters: list[Flight] = []
@@ -254,7 +253,7 @@ def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> No
     delivery = log_of.get(delivery_id)
     if delivery is None or delivery.status != "sending":
         return
-    delivery.moved += PIECES.take(root, "deliveries", delivery_id)
+    PIECES.settle(root, "deliveries", delivery_id)
     if outcome.error is not None:
         delivery.taken = outcome.taken or delivery.taken
         _not_taken(root, delivery, outcome.error, now)

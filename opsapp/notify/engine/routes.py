@@ -38,9 +38,18 @@ def anything(root: Root, now: float) -> bool:
     return inbox.waiting(root) or bool(groups_of(root).due(now, 1)) or PIECES.is_left(root)
 
 
+def _shift_rest(root: Root, channel_id: str, by: float) -> int:
+    channel = channels_of(root).get(channel_id)
+    if channel is not None and channel.rests_until:
+        channel.rests_until += by
+    return 1
+
+
 PIECES = ClockPieces(
     LEASE,
+    LEASE,
     {
+        "rests": WaitingKind(lambda root, _: channels_of(root).keys(), _shift_rest),
         "groups": WaitingKind(
             lambda root, _: groups_of(root).groups,
             lambda root, key, by: groups_of(root).shift(key, by, options(node_of(root)).group_s),
@@ -52,24 +61,10 @@ PIECES = ClockPieces(
 )
 
 
-def move(root: Root, by: float) -> None:
-    leases.check(root, LEASE)
-    PIECES.begin(root, by)
-    for channel in channels_of(root).values():
-        channel.rests_until += by if channel.rests_until else 0.0
-
-
-def move_on(root: Root) -> bool:
-    """A piece of what waits; whether there is more."""
-    leases.check(root, LEASE)
-    return PIECES.go_on(root)
-
-
 def route(root: Root, now: float) -> bool:
     """Put what was told into its groups, and groups that are due into messages, in one transaction."""
     leases.check(root, LEASE)
-    if PIECES.is_left(root):  # a node was killed while it moved them with the clock
-        PIECES.go_on(root)
+    if PIECES.goes_on(root):  # a node was killed while it moved them with the clock
         return True
     groups, settings = groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s

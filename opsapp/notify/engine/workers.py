@@ -27,7 +27,7 @@ def prepare(node: Node) -> None:
 def start(node: Node) -> None:
     sender = sender_of(node)
     node.leases.busy_while(LEASE, lambda: sender.flying - sender.late)
-    node.clock_steps.carry(LEASE, "messages", routes.move, routes.move_on)
+    routes.PIECES.carry(node, "messages")
     add, look = partial(node.supervisor.add, every=EVERY_S, lease=LEASE), partial(QueueLook, node)
     add("notify-routing", partial(routes.step, node), wake=(QUEUE,), look=look(routes.anything))
     add("notify-sending", sender.step, wake=(SENDING,), look=look(lambda root, _now: dispatch.anything(root)))

@@ -45,7 +45,7 @@ KEEP_S = 90 * 86400.0
 
 
 def start(node: Node) -> None:
-    node.clock_steps.carry(LEASE, "escalations", move, move_on)
+    PIECES.carry(node, "escalations")
     look = QueueLook(node, anything)
     node.supervisor.add("oncall", partial(step, node), every=EVERY_S, wake=(QUEUE,), lease=LEASE, look=look)
     node.supervisor.add("oncall-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
@@ -63,6 +63,7 @@ def anything(root: Root, now: float) -> bool:
 
 
 PIECES = ClockPieces(
+    LEASE,
     QUEUE,
     {
         "escalations": WaitingKind(
@@ -71,16 +72,6 @@ PIECES = ClockPieces(
         )
     },
 )
-
-
-def move(root: Root, by: float) -> None:
-    leases.check(root, LEASE)
-    PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    leases.check(root, LEASE)
-    return PIECES.go_on(root)
 
 
 def purge(node: Node) -> bool:
@@ -144,8 +135,7 @@ def _end(root: Root, escalations: Escalations, escalation: Escalation, status: s
 def advance(root: Root, now: float) -> bool:
     """Every one that is due takes its step. Whether there was one."""
     leases.check(root, LEASE)
-    if PIECES.is_left(root):  # a node was killed while it moved them with the clock: nobody is called too early
-        PIECES.go_on(root)
+    if PIECES.goes_on(root):  # a node was killed while it moved them with the clock: nobody is called too early
         return True
     escalations = oncall_of(root).escalations
     due = escalations.due(now, AT_ONCE)

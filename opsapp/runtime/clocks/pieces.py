@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.runtime.cluster import leases
 from opsapp.tree.damage import is_damage, load
 from opsapp.tree.root import Root
 
@@ -43,10 +44,22 @@ class WaitingKind(NamedTuple):
 
 
 class ClockPieces:
-    """One queue's. `kinds`: by the names that they have in the store."""
+    """One queue's, worked under the lease. `kinds`: by the names that they have in the store."""
 
-    def __init__(self, queue: str, kinds: Mapping[str, WaitingKind]):
-        self.queue, self._kinds = queue, kinds
+    def __init__(self, lease: str, queue: str, kinds: Mapping[str, WaitingKind]):
+        self._lease, self.queue, self._kinds = lease, queue, kinds
+
+    def carry(self, node: Any, name: str | None = None) -> None:
+        """Go with the clock of this node while it has the lease."""
+        node.clock_steps.carry(self._lease, name or self.queue, self.move, self.move_on)
+
+    def move(self, root: Root, by: float) -> None:
+        leases.check(root, self._lease)
+        self.begin(root, by)
+
+    def move_on(self, root: Root) -> bool:
+        leases.check(root, self._lease)
+        return self.go_on(root)
 
     def begin(self, root: Root, by: float) -> None:
         """Write down what waits. What is left of a step before moves by both."""
@@ -75,6 +88,13 @@ class ClockPieces:
                 del root.system[LEFT][place]
         return self.is_left(root)
 
+    def goes_on(self, root: Root) -> bool:
+        """Whether something was left, of which a piece is moved now: nothing is worked before."""
+        is_left = self.is_left(root)
+        if is_left:
+            self.go_on(root)
+        return is_left
+
     def _moved(self, root: Root, kind: str, piece: LeftPiece) -> tuple[Key, ...]:
         """The keys for which there was no room. One that fails must not hold up the others: it is due at its old
         time."""
@@ -98,6 +118,11 @@ class ClockPieces:
                 piece.keys = tuple(other for other in piece.keys if other != key)
                 by += piece.by
         return by
+
+    def settle(self, root: Root, kind: str, key: Key) -> None:
+        """Moved now, as somebody asks for it or gives it another time."""
+        if by := self.take(root, kind, key):
+            self._kinds[kind].shift(root, key, by)
 
     def _places(self, root: Root, most: int | None = None) -> list[Place]:
         try:

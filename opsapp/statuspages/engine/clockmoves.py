@@ -4,7 +4,6 @@ news in it are."""
 from __future__ import annotations
 
 from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
-from opsapp.runtime.cluster import leases
 from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
 
@@ -13,17 +12,6 @@ from .settings import LEASE
 Waiting = tuple[str, float, str]  # the way by which it leaves, when, and its row
 Tried = tuple[str, str]
 ATTEMPTS = "attempts"
-
-
-def move(root: Root, by: float) -> None:
-    leases.check(root, LEASE)
-    PIECES.begin(root, by)
-
-
-def move_on(root: Root) -> bool:
-    """Whether there is more."""
-    leases.check(root, LEASE)
-    return PIECES.go_on(root)
 
 
 def _waiting(root: Root) -> list[Waiting]:
@@ -64,6 +52,7 @@ def _shift_news(root: Root, announcement_id: str, by: float) -> int:
 
 
 PIECES = ClockPieces(
+    LEASE,
     "letters",
     {
         "rows": WaitingKind(lambda root, _: _waiting(root), _shift),

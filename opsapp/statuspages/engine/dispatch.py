@@ -76,8 +76,7 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
     node, store = node_of(root), store_of(root)
     queue, options = store.queues[kind], node_of(root).config[StatusPageSettings]
     batch = LetterBatch(_sender(root, node, options, kind), [], [])
-    if PIECES.is_left(root):  # a node was killed while it moved them with the clock
-        PIECES.go_on(root)
+    if PIECES.goes_on(root):  # a node was killed while it moved them with the clock
         return batch
     for row in [row for row in queue.owners if row not in under_way]:
         queue.claims.release(row)  # of a process, or a step, that did not come to its end

@@ -24,7 +24,7 @@ def start(node: Node) -> None:
     add("status-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
     add = partial(add, every=EVERY_S, lease=LEASE)
     add("status-news", partial(announcements.step, node), wake=(NEWS,), look=QueueLook(node, announcements.anything))
-    node.clock_steps.carry(LEASE, "letters", clockmoves.move, clockmoves.move_on)
+    clockmoves.PIECES.carry(node)
     for kind, carrier in carriers(node).items():
         name, look = f"status-{kind}", QueueLook(node, partial(dispatch.anything, kind))
         add(name, partial(dispatch.step, node, kind, carrier), wake=(name,), look=look)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from opsapp.healing.answers import LedgerEntryShown
-from opsapp.healing.interfaces import reason, spoken_action
+from opsapp.healing.interfaces import reason
+from opsapp.wire.spoken import spoken_action
 
 from .words import NameBook, Sentence, Word, case, said, sentence_of, span
 

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from opsapp.approvals.records import RequestSummary
 from opsapp.audit.records import AuditEntry
 from opsapp.automations.records import RunRow
-from opsapp.healing.interfaces import spoken_action
 from opsapp.maintenance.records import WindowRecord
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
+from opsapp.wire.spoken import spoken_action
 
 from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, spoken_target
 

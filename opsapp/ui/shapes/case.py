@@ -14,7 +14,8 @@ from opsapp.tracing.interfaces import trace_of_case
 from opsapp.ui.parts import CASE, COMMAND, HOST_POINTS, MONITOR_POINTS, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import Word, act, count, reason, span, spoken_action, spoken_target
+from opsapp.ui.sentences import Word, act, count, reason, span, spoken_target
+from opsapp.wire.spoken import spoken_action
 
 from . import beforeafter
 from .gates import WOULD, GateLine, counted, helped_before, of_dry_run, rungs

@@ -10,61 +10,11 @@ from opsapp.healing.whatif import ReadingRecord
 from opsapp.wire.conditions import ConditionError, parse
 from opsapp.wire.conditiontree import Comparison, Literal, Name, Several
 from opsapp.wire.readings import FAMILIES, key_of, split
+from opsapp.wire.spoken import COMPARISONS, GROUPS, READABLE, Readable
 
 FEW = 50  # names of services, disks and so on that are offered
 JOINS = ("and", "or")
-IS = {">": "is above", ">=": "is at least", "<": "is below", "<=": "is at most", "==": "is", "!=": "is not"}
 NEEDS_NAME = ("plugin", "event.labels")  # nothing stands for all of them
-
-
-class Readable(NamedTuple):
-    """`text`: its values are words. `hint`: what they are."""
-
-    name: str
-    words: str
-    text: bool = False
-    hint: str = ""
-
-
-GROUPS: tuple[tuple[str, tuple[Readable, ...]], ...] = (
-    ("A host", (
-        Readable("cpu_percent", "CPU in use, %"),
-        Readable("mem_percent", "memory in use, %"),
-        Readable("swap_percent", "swap in use, %"),
-        Readable("disk_percent", "fullest disk, %"),
-        Readable("load1", "load of 1 min"),
-        Readable("load5", "load of 5 min"),
-        Readable("load15", "load of 15 min"),
-        Readable("uptime_s", "seconds since it started"),
-        Readable("clock_off_s", "seconds that its clock is off"),
-        Readable("service_manager.hung_s", "seconds without an answer of its service manager"),
-    )),
-    ("A disk", (
-        Readable("disk.*.percent", "disk in use, %"),
-        Readable("inodes.*.percent", "inodes in use, %"),
-        Readable("disk.*.read_only", "disk read-only (1)"),
-    )),
-    ("A service", (
-        Readable("service.*.failed", "service failed (1)"),
-        Readable("service.*.state", "service state", True, "active, failed, inactive"),
-        Readable("service.*.restarts_5m", "service starts in 5 min"),
-        Readable("service.*.crash_looping", "service starts again and again (1)"),
-        Readable("service.*.masked", "service masked (1)"),
-    )),
-    ("A container", (Readable("container.*.state", "container state", True, "running, exited, removed"),)),
-    ("A monitor", (
-        Readable("monitor.status", "monitor state", True, "up, down, degraded, unknown"),
-        Readable("response_time_ms", "response time, ms"),
-        Readable("cert_days", "days until the certificate ends"),
-        Readable("plugin.*", "figure of a plugin"),
-    )),
-    ("An event from elsewhere", (
-        Readable("event.name", "name of the event", True),
-        Readable("event.status", "state of the event", True, "firing, resolved"),
-        Readable("event.labels.*", "label of the event", True),
-    )),
-)  # fmt: skip
-READABLE = {readable.name: readable for _, group in GROUPS for readable in group}
 
 
 class BuilderForm(NamedTuple):
@@ -90,14 +40,16 @@ def builder(form: Mapping[str, str], readings: Iterable[ReadingRecord]) -> Build
     middles = dict.fromkeys(middle for row in readings if (middle := split(row.name)[1]))
     used = built is not None and not built.wrong
     picked = {} if used else {name: text for name, text in form.items() if name.startswith("pick_")}
-    return BuilderForm(GROUPS, tuple(IS.items()), JOINS, tuple(middles)[:FEW], picked, built.wrong if built else "")
+    return BuilderForm(
+        GROUPS, tuple(COMPARISONS.items()), JOINS, tuple(middles)[:FEW], picked, built.wrong if built else ""
+    )
 
 
 def build(form: Mapping[str, str]) -> Built:
     before = form.get("condition", "").strip()
     readable = READABLE.get(form.get("pick_reading", ""))
     symbol, which, value = (form.get(f"pick_{name}", "").strip() for name in ("is", "which", "value"))
-    if readable is None or symbol not in IS:
+    if readable is None or symbol not in COMPARISONS:
         return Built(before, "Choose what is compared, and how.")
     needs = readable.name.removesuffix(".*") in NEEDS_NAME
     if needs and not which:

@@ -8,7 +8,7 @@ from opsapp.healing.answers import TrustShown
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.ui.parts import RULES, TRUST, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
-from opsapp.ui.sentences import spoken_action
+from opsapp.wire.spoken import spoken_action
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
 

@@ -23,10 +23,10 @@ from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading
 from opsapp.series import Live
 from opsapp.wire.conditions import parse
+from opsapp.wire.harms import Harm
 from opsapp.wire.heals import HostAnswer
 from opsapp.wire.policies import secret_of, sign
 from opsapp.wire.reports import HostReport
-from opsapp.wire.verdicts import Harm
 
 from .world import NOW, case, rule, world
 

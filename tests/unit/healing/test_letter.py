@@ -90,7 +90,7 @@ def test_the_words_are_sentences_with_names_and_reasons():
         "That saved about 42 minutes of outage (between 30 and 55). Of 2 cases it is not known yet.",
         "",
         "Not healed: 1 case.",
-        "- db-1//var: failed (rule disk): condition still true",
+        "- /var on db-1: failed (rule disk): condition still true",
         "",
         "Left alone for a while to learn whether the heal is needed: 2 cases.",
         "- web-9: recovered without a heal (rule nginx)",

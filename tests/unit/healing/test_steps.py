@@ -16,9 +16,9 @@ from opsapp.healing.stages.turns import Neighbours
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import SERVER, Reading
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.harms import Harm
 from opsapp.wire.heals import HostAnswer
 from opsapp.wire.records import plain
-from opsapp.wire.verdicts import Harm
 
 from .world import BOX, NOW, case, event, rule, tally, world
 
@@ -301,7 +301,7 @@ def test_what_has_become_worse_is_a_failure_at_once_whatever_became_of_the_condi
     then = step(at("verifying", **{**VERIFYING, **changes}), around, around=Surroundings((HARM,)))
     assert type(then).__name__ == kind
     assert then.entry["worse"] == (Harm("disk", "box-1", "disk_percent > 90"),)
-    said = "worse: disk_percent > 90 holds on box-1 (rule disk)"
+    said = "worse: box-1: fullest disk is above 90 % (rule disk)"
     if kind == "EndCase":
         assert (then.outcome, then.reason) == ("failed", said)
         return
