@@ -13,55 +13,62 @@ from .conditiontree import OPERATORS, Comparison, Literal, Name, Not, Several
 from .readings import split
 
 COMPARISONS = {">": "is above", ">=": "is at least", "<": "is below", "<=": "is at most", "==": "is", "!=": "is not"}
-FLAG = "(1)"
+FLAG = "1"  # the unit of what is so or is not
 
 
 class Readable(NamedTuple):
-    """`words`: what it is and, after a comma, its unit; "(1)" is the unit of what is so or is not. `text`: its values
-    are words. `hint`: what they are."""
+    """`text`: its values are words. `hint`: what they are."""
 
     name: str
-    words: str
+    what: str
+    unit: str = ""
     text: bool = False
     hint: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it is, with its unit."""
+        if self.unit == FLAG:
+            return f"{self.what} ({FLAG})"
+        return f"{self.what}, {self.unit}" if self.unit else self.what
 
 
 GROUPS: tuple[tuple[str, tuple[Readable, ...]], ...] = (
     ("A host", (
-        Readable("cpu_percent", "CPU in use, %"),
-        Readable("mem_percent", "memory in use, %"),
-        Readable("swap_percent", "swap in use, %"),
-        Readable("disk_percent", "fullest disk, %"),
+        Readable("cpu_percent", "CPU in use", "%"),
+        Readable("mem_percent", "memory in use", "%"),
+        Readable("swap_percent", "swap in use", "%"),
+        Readable("disk_percent", "fullest disk", "%"),
         Readable("load1", "load of 1 min"),
         Readable("load5", "load of 5 min"),
         Readable("load15", "load of 15 min"),
-        Readable("uptime_s", "time since it started, s"),
-        Readable("clock_off_s", "error of its clock, s"),
-        Readable("service_manager.hung_s", "silence of its service manager, s"),
+        Readable("uptime_s", "time since it started", "s"),
+        Readable("clock_off_s", "error of its clock", "s"),
+        Readable("service_manager.hung_s", "silence of its service manager", "s"),
     )),
     ("A disk", (
-        Readable("disk.*.percent", "disk in use, %"),
-        Readable("inodes.*.percent", "inodes in use, %"),
-        Readable("disk.*.read_only", "disk is read-only, (1)"),
+        Readable("disk.*.percent", "disk in use", "%"),
+        Readable("inodes.*.percent", "inodes in use", "%"),
+        Readable("disk.*.read_only", "disk is read-only", FLAG),
     )),
     ("A service", (
-        Readable("service.*.failed", "service has failed, (1)"),
-        Readable("service.*.state", "service state", True, "active, failed, inactive"),
+        Readable("service.*.failed", "service has failed", FLAG),
+        Readable("service.*.state", "service state", text=True, hint="active, failed, inactive"),
         Readable("service.*.restarts_5m", "number of starts in 5 min"),
-        Readable("service.*.crash_looping", "service starts again and again, (1)"),
-        Readable("service.*.masked", "service is masked, (1)"),
+        Readable("service.*.crash_looping", "service starts again and again", FLAG),
+        Readable("service.*.masked", "service is masked", FLAG),
     )),
-    ("A container", (Readable("container.*.state", "container state", True, "running, exited, removed"),)),
+    ("A container", (Readable("container.*.state", "container state", text=True, hint="running, exited, removed"),)),
     ("A monitor", (
-        Readable("monitor.status", "monitor state", True, "up, down, degraded, unknown"),
-        Readable("response_time_ms", "response time, ms"),
-        Readable("cert_days", "time until the certificate ends, days"),
+        Readable("monitor.status", "monitor state", text=True, hint="up, down, degraded, unknown"),
+        Readable("response_time_ms", "response time", "ms"),
+        Readable("cert_days", "time until the certificate ends", "days"),
         Readable("plugin.*", "figure of a plugin"),
     )),
     ("An event from elsewhere", (
-        Readable("event.name", "name of the event", True),
-        Readable("event.status", "state of the event", True, "firing, resolved"),
-        Readable("event.labels.*", "label of the event", True),
+        Readable("event.name", "name of the event", text=True),
+        Readable("event.status", "state of the event", text=True, hint="firing, resolved"),
+        Readable("event.labels.*", "label of the event", text=True),
     )),
 )  # fmt: skip
 READABLE = {readable.name: readable for _, group in GROUPS for readable in group}
@@ -115,9 +122,6 @@ def _operand(operand: Name | Literal, condition: Condition) -> tuple[str, str]:
     if readable is None:
         readable, which = READABLE.get(f"{operand.key.rpartition('.')[0]}.*"), attribute
     if readable is None:
-        words, which = f"{family} {attribute}".strip().replace("_", " "), middle
-    else:
-        words = readable.words
-    said, _, unit = words.partition(", ")
+        readable, which = Readable(operand.key, f"{family} {attribute}".strip().replace("_", " ")), middle
     named = which.strip("*") and (condition.subject is None or which != condition.subject.name)
-    return (f"{said} ({which})" if named else said), unit
+    return (f"{readable.what} ({which})" if named else readable.what), readable.unit

@@ -19,7 +19,7 @@ SAID = (
     "Nothing was deleted within the last minute.",
     "Nothing is connected",
     "Nothing is declared",
-    "Nothing is held back",
+    "Nothing is paused",
     "There are no inlets",
     "There are no secrets",
     "There are no keys",

@@ -55,7 +55,7 @@ def test_an_incident_is_taken_on_a_phone_and_why_it_was_not_healed_is_read(serve
     page.get(f"{serve.url}/")
     reader = Clicks(page)
     reader("#feed a[href^='/healing/cases/']")
-    assert text(page, "h1") == "Why people were told of Gone"
+    assert text(page, "h1") == "Why people were notified about Gone"
     assert "the rule only notifies people" in text(page, "#stages")
     assert reader.count == 1
 

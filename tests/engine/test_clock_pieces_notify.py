@@ -61,8 +61,14 @@ def test_what_was_on_its_way_gets_another_time_between_two_pieces_and_keeps_it(m
     while many.transact(routes.PIECES.move_on):
         pass
     assert times(many)[letter.delivery_id] == again
+    assert many.read(_rests_until) == again
     created, moved = many.read(lambda root: _age_of(deliveries_of(root)[letter.delivery_id]))
     assert (created + moved, moved) == (now - DUE_IN, 25 * HOUR), "it is tried for as long as before"
+
+
+def _rests_until(root):
+    (channel,) = root["api"]["notifications"]["channels"].values()
+    return channel.rests_until
 
 
 def _age_of(delivery):

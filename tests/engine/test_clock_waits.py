@@ -6,7 +6,9 @@ from opsapp.approvals import engine as approvals
 from opsapp.approvals.resources import approvals_of
 from opsapp.healing.engine import inlets, toldevents
 from opsapp.healing.resources import healing_of
+from opsapp.notify.engine import dispatch
 from opsapp.notify.engine import workers as notify
+from opsapp.notify.engine.courier import SendOutcome
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.statuspages.engine import workers as letters
 from opsapp.web import idempotency
@@ -62,16 +64,11 @@ def test_a_message_on_its_way_at_the_step_is_tried_again(office, seconds):
 
 
 def begin_of(root, now):
-    from opsapp.notify.engine import dispatch
-
     [(_, letter)] = dispatch.begin(root, now, frozenset(), 10)[0]
     return letter.delivery_id
 
 
 def failed(root, delivery_id, now):
-    from opsapp.notify.engine import dispatch
-    from opsapp.notify.engine.courier import SendOutcome
-
     dispatch.finish(root, delivery_id, SendOutcome("500"), now)
 
 

@@ -24,11 +24,8 @@ SOON = {"default-disk": 0, "default-inodes": 0, "default-clock": 2}  # for how m
 # Several breakages of one disk, one soon after the other: each is to have a message of its own.
 CONFIG = {**QUICK, "notifications": {"group_wait_s": 1, "group_s": 1}}
 NGINX_CONF = "events {{}} pid /run/{name}.pid; error_log stderr; http {{ access_log off; {http} }}"
-# Here a look is as patient as the test: that it ends after two seconds tests/unit/test_agent_causes.py has.
-PATIENT = "import runpy, sys, time; sys.path.insert(0, '/opt/opsapp/agent.pyz'); "
-PATIENT += "import opsapp.wire.causes as causes; causes.LOOK_S = 60.0; "
-AHEAD = PATIENT + "right = time.time; time.time = lambda: right() + 300; "
-DROP_INS = f"{UNITS}/opsapp-agent.service.d"
+AHEAD = "import runpy, time; right = time.time; time.time = lambda: right() + 300; "
+AHEAD += "runpy.run_path('/opt/opsapp/agent.pyz', run_name='__main__')"
 # The lab's systemd has no memory controller, so such a unit enters a group of its own by itself.
 EATER = """d=/sys/fs/cgroup/memory/system.slice/{name}.service
 if [ -d /sys/fs/cgroup/memory ]; then mkdir -p $d; {limit}; echo $$ > $d/cgroup.procs; fi
@@ -70,13 +67,6 @@ def holder(name, does, holds="true"):
     return {f"{UNITS}/{name}.service": f'[Service]\nExecStart=/usr/bin/python3 -c "{code}"\nExecStartPost={wait}\n'}
 
 
-def started(changed):
-    """A drop-in by which the agent starts after a few lines of Python that change it."""
-    code = f"{changed}runpy.run_path('/opt/opsapp/agent.pyz', run_name='__main__')"
-    rest = "--key-file /opt/opsapp/key --state /var/lib/opsapp --config /opt/opsapp/agent.json"
-    return f'[Service]\nExecStart=\nExecStart=/usr/bin/python3 -I -S -c "{code}" {rest}\n'
-
-
 BREAKAGES = (
     script("quits", "quits ended with exit code 125", "echo the ledger cannot be read; exit 125"),
     Breakage("masked", "/nginx", "nginx is masked: nothing can start it until somebody unmasks it",
@@ -115,8 +105,12 @@ BREAKAGES = (
     Breakage("clock", "",
              r"the host's clock is (299|300|301) s ahead of that of the service, and it is not synchronised",
              "systemctl daemon-reload", "systemctl restart opsapp-agent",
-             mend=(f"rm {DROP_INS}/ahead.conf", "systemctl daemon-reload", "systemctl restart opsapp-agent"),
-             files={f"{DROP_INS}/ahead.conf": started(AHEAD)}),
+             mend=(f"rm -r {UNITS}/opsapp-agent.service.d", "systemctl daemon-reload",
+                   "systemctl restart opsapp-agent"),
+             files={f"{UNITS}/opsapp-agent.service.d/ahead.conf": (
+                 "[Service]\nExecStart=\n"
+                 f'ExecStart=/usr/bin/python3 -I -S -c "{AHEAD}" --key-file /opt/opsapp/key --state /var/lib/opsapp'
+                 " --config /opt/opsapp/agent.json\n")}),
 )  # fmt: skip
 CORE = ("masked", "full", "expired")
 
@@ -149,7 +143,6 @@ def shop(lab, tmp_path_factory):
         host = lab.host()
         stack.callback(lab.remove, host)
         device = stack.enter_context(disk(host))
-        host.write(f"{DROP_INS}/00-patient.conf", started(PATIENT))
         ward = Ward(host, serve)
         for rule_id, seconds in SOON.items():
             ward.api.put(f"/api/healing/rules/{rule_id}", {"for": seconds, "cooldown_s": 1})

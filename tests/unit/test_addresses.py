@@ -215,3 +215,8 @@ def test_what_stands_at_a_place():
     assert at_path(WHOLE, []) is WHOLE
     for path in (["none"], ["rows", 9], ["n", 0]):
         assert at_path(WHOLE, path) is None
+
+
+def test_what_holds_no_text_is_public_as_it_is():
+    assert public(5) == 5
+    assert public(None) is None

@@ -160,7 +160,7 @@ def test_names_lead_to_what_they_name():
     ],
 )
 def test_a_target_is_spoken_of_alike_where_its_host_is_known_and_where_it_is_not(target, spoken):
-    assert sentences.spoken_target(target) == spoken
+    assert sentences.target_words(target) == spoken
     assert "".join(word.text for word in NAMES.target(target)) == spoken
 
 

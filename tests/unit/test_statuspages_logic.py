@@ -186,3 +186,10 @@ def test_strangers_addresses_are_public_ones():
     assert policy.allows("10.1.3.4")
     assert policy.allows("93.184.216.34")
     assert policy.allows("2606:4700::1111")
+
+
+def test_the_end_of_a_notice_says_its_title_and_where_the_page_is():
+    item = NewsItem(1_700_000_000, letters.NOTICE_OVER, "n1", "The phones move", ())
+    told = letters.news("Lindenhof", [item], "https://status.example/status", "UTC")
+    assert "The phones move" in told.subject
+    assert told.text.splitlines()[-1] == "https://status.example/status"

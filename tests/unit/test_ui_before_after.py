@@ -19,7 +19,13 @@ def reader(**query):
 
 def entry(**more):
     known = {"action_type": "journal_vacuum", "action_params": '{"keep": "500M"}', "action_success": 1}
-    ends = {"outcome": "verified", "created_at": OPENED + 5, "finished_at": OPENED + 80, "rolls_back": None}
+    ends = {
+        "target": "box-1/nginx",
+        "outcome": "verified",
+        "created_at": OPENED + 5,
+        "finished_at": OPENED + 80,
+        "rolls_back": None,
+    }
     return known | ends | more
 
 
@@ -55,7 +61,7 @@ def test_the_reading_of_the_condition_is_drawn_with_its_bound_and_what_happened(
     assert marks(chart) == ["bad", "heal", "ok"]
     assert [(it.number, it.at - OPENED, it.words) for it in shown.moments] == [
         (1, 0, "the alert came"),
-        (2, 20, "journal_vacuum 500M"),
+        (2, 20, "journal vacuum 500M"),
         (3, 80, "measured again: it helped"),
     ]
     assert ">1–3</text>" in chart, "what stands close together is numbered together"
@@ -100,7 +106,7 @@ def test_steps_that_failed_and_what_was_undone_are_marked():
     tried = [entry(outcome="failed"), entry(action_success=0), undone]
     shown = beforeafter.of_case(case(entries=tried, act=None, recovered_at=OPENED + 70), points(), (), reader())
     assert [it.words for it in shown.moments] == [
-        "the alert came", "journal_vacuum 500M", "the condition was false again", "it did not help", "it was undone",
+        "the alert came", "journal vacuum 500M", "the condition was false again", "it did not help", "it was undone",
     ]  # fmt: skip
     assert [it.look for it in shown.moments] == ["bad", "heal", "ok", "bad", "warn"]
 

@@ -171,7 +171,7 @@ def _row(news: MetricNews, forecast: Forecast, past: MetricPast, now: float) -> 
         None if forecast.coverage is None else round(forecast.coverage, 3),
         None if forecast.alarms is None else round(forecast.alarms, 1),
         forecast.sudden,
-        tuple(_spoke(*vars(point).values()) for point in _shown(forecast, now)),
+        tuple(map(_rounded, _shown(forecast, now))),
         tuple(_hours(past)),
     )
 
@@ -192,7 +192,8 @@ def _hours(past: MetricPast) -> Iterator[MeasuredHour]:
             yield MeasuredHour(int((hour + 0.5) * HOUR), round(mean, 3))
 
 
-def _spoke(at: float, *values: float) -> FanPoint:
+def _rounded(point: FanPoint) -> FanPoint:
+    at, *values = vars(point).values()
     return FanPoint(round(at, 0), *(round(value, 3) for value in values))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.lib import cron
-from opsapp.wire.spoken import spoken_action, spoken_target
+from opsapp.wire.spoken import spoken_target
 
 from .reasons import reason
 
@@ -134,7 +134,7 @@ def _cases(count: int) -> str:
 
 
 def _done(end: CaseEnd) -> str:
-    return f"{spoken_action(end.action) or 'healed'} (rule {end.rule_id})"
+    return f"{_words(end.action)} (rule {end.rule_id})"
 
 
 def _failed(end: CaseEnd) -> str:

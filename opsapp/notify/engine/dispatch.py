@@ -277,6 +277,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
     delivery.error = error
     log_of.wait(delivery, again)
     if channel is not None:  # its other messages do not come sooner, but for what is more severe
+        PIECES.settle(root, "rests", channel.id)
         channel.rests_until, channel.rests_for = again, delivery.severity
 
 

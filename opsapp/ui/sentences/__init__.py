@@ -3,9 +3,9 @@ is. `NameBook` says who is meant by a name."""
 
 from opsapp.lib.enumerated import listed
 
-from .healing import act, figures, heal, reason, root_of, spoken_action
+from .healing import act, figures, heal, reason, root_of
 from .people import COUNTED, STAGES, approval, asked_for, audit, came_back, of_incident, run, update, went_down, window
-from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, spoken_target
+from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, target_words
 
 __all__ = [
     "COUNTED",
@@ -31,8 +31,7 @@ __all__ = [
     "said",
     "sentence_of",
     "span",
-    "spoken_action",
-    "spoken_target",
+    "target_words",
     "update",
     "went_down",
     "window",

@@ -12,7 +12,7 @@ from opsapp.maintenance.records import WindowRecord
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.wire.spoken import spoken_action
 
-from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, spoken_target
+from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, target_words
 
 STAGES = {
     "investigating": "We are investigating",
@@ -334,7 +334,7 @@ def named(entry: AuditEntry, names: Mapping[str, str] = {}) -> str:
             if isinstance(told.get("depends_on"), str):
                 return f"{told.get('target')} on {told['depends_on']}"
             if isinstance(told.get("rule_id"), str) and isinstance(told.get("target"), str):
-                return f"{spoken_target(told['target'])} (rule {told['rule_id']})"
+                return f"{target_words(told['target'])} (rule {told['rule_id']})"
             for field in ("name", "label", "username", "title"):
                 if isinstance(told.get(field), str):
                     return str(told[field])

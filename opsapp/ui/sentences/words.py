@@ -71,7 +71,7 @@ def _may_be_host(name: str) -> bool:
     return bool(name) and " " not in name
 
 
-def spoken_target(target: str) -> str:
+def target_words(target: str) -> str:
     """A target of healing as people call it, where it leads nowhere: "/var on db-1"."""
     return "".join(word.text for word in NameBook().target(target))
 

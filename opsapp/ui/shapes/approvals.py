@@ -11,7 +11,7 @@ from opsapp.healing.answers import CaseShown
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, CASE, DECIDED, OVERVIEW, REQUEST
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import Word, case, count, span, spoken_target
+from opsapp.ui.sentences import Word, case, count, span, target_words
 
 from . import proposals
 from .proposals import Fact
@@ -98,7 +98,7 @@ def _of_heal(plan: PlanShown) -> list[Fact]:
     rule = plan.rule_id
     facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.step or 0) + 1}")]
     facts.append(Fact("Because", Word(plan.condition, code=True)))
-    facts.append(Fact("Target", Word(spoken_target(plan.target), strong=True)))
+    facts.append(Fact("Target", Word(target_words(plan.target), strong=True)))
     facts += _outage(plan)
     if plan.hostname:
         facts.append(Fact("Runs on", Word(plan.hostname, _host_at(plan.host))))
@@ -115,7 +115,7 @@ def _outage(plan: PlanShown) -> list[Fact]:
     for target in plan.targets:
         given = {} if plan.params else target.params or {}
         more = ", ".join(f"{name} {value}" for name, value in given.items())
-        facts.append(Fact("On", Word(spoken_target(target.target), _host_at(target.host)), more, case(target.case_id)))
+        facts.append(Fact("On", Word(target_words(target.target), _host_at(target.host)), more, case(target.case_id)))
     if plan.more:
         facts.append(Fact("And", Word(f"{plan.more} more")))
     return facts

@@ -14,7 +14,7 @@ from opsapp.tracing.interfaces import trace_of_case
 from opsapp.ui.parts import CASE, COMMAND, HOST_POINTS, MONITOR_POINTS, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import Word, act, count, reason, span, spoken_target
+from opsapp.ui.sentences import Word, act, count, reason, span, target_words
 from opsapp.wire.spoken import spoken_action
 
 from . import beforeafter
@@ -100,6 +100,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     trust = next((row for row in answers[TRUST] if row.rule_id == case.rule_id), None)
     ladder = rungs(case, trust)
     tried = answers.known(WHAT_IF)
+    record = helped_before(case, case.act.action) if case.act else ""
     return {
         "title": title(case),
         "case": case,
@@ -118,16 +119,16 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "output": _output(case, answers.known(COMMAND)),
         "undo": _undo(case),
         "undone": _undoable(case),
-        "record": helped_before(case, case.act.action) if case.act else "",
+        "record": record,
         "trace": trace_of_case(case.id) if reader.traced else None,
         "around": beforeafter.of_case(case, answers[HOST_POINTS], answers[MONITOR_POINTS], reader),
-        "what_if": None if tried is None else WhatIf(of_dry_run(tried, _record(case)), _differs(case, tried)),
+        "what_if": None if tried is None else WhatIf(of_dry_run(tried, record), _differs(case, tried)),
         "may_try": reader.may("POST /api/healing/dry-run"),
     }
 
 
 def title(case: CaseShown) -> str:
-    named, acted = spoken_target(case.target), case.act
+    named, acted = target_words(case.target), case.act
     if case.state != "closed":
         return f"What is done about {named}"
     if acted and acted.acted_at is not None:
@@ -261,12 +262,6 @@ def _undoable(case: CaseShown) -> LedgerEntryShown | None:
         return None
     entries = [entry for entry in case.entries if entry.action_success and not entry.rolls_back]
     return entries[-1] if entries else None
-
-
-def _record(case: CaseShown) -> str:
-    action = case.act.action if case.act else None
-    history = next((record for record in case.records if record.action_type == action), None)
-    return f"helped {history.verified} of {history.total}" if history and history.total else ""
 
 
 def _differs(case: CaseShown, tried: Simulated) -> str:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from opsapp.healing.answers import CaseGate, CaseShown, LedgerEntryShown, TrustShown
 from opsapp.healing.whatif import Simulated
-from opsapp.ui.sentences import figures, reason, span, spoken_action
+from opsapp.ui.sentences import figures, reason, span
+from opsapp.wire.spoken import spoken_action
 
 SERVER = "server"  # the host of an act that the service does itself
 RUNGS = (

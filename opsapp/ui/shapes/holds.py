@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opsapp.agents.records import AgentRow
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.maintenance.records import HealingWindowRecord
-from opsapp.ui.sentences import spoken_target
+from opsapp.ui.sentences import target_words
 
 SAID = {
     "pause": "All healing is paused by {by}{reason}. Nothing is healed.",
@@ -38,7 +38,7 @@ class HealingWindowLine(NamedTuple):
 
 
 def window_line(row: HealingWindowRecord, name: str | None = None) -> HealingWindowLine:
-    target = "Everything" if row.target == "all" else spoken_target(name or row.target)
+    target = "Everything" if row.target == "all" else target_words(name or row.target)
     reason = f" {row.reason}." if row.reason else ""
     return HealingWindowLine(f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it.", row)
 

@@ -18,6 +18,7 @@ from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed,
 from opsapp.ui.words import on_pages
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made
+from opsapp.wire.spoken import spoken_action
 
 from . import moment
 from .case import wave_words
@@ -364,5 +365,5 @@ def _tried(row: SuggestedRemedy) -> TriedRemedy:
     ended, tried = row.helped_here, row.tried_here
     figures = f"ended {ended} of {count(tried, 'outage')}" if tried else "not tried here"
     about = f"when {row.condition}" if row.action_type else "automation"
-    what = sentences.spoken_action(row.action_type) if row.action_type else row.name or ""
+    what = spoken_action(row.action_type) if row.action_type else row.name or ""
     return TriedRemedy(what, about, figures, ended > 0)

@@ -10,7 +10,7 @@ from opsapp.healing.records import ProblemRecord
 from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import LEDGER, PEOPLE, PROBLEM, PROBLEMS
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, heal, span, spoken_target
+from opsapp.ui.sentences import NameBook, heal, span, target_words
 from opsapp.ui.words import local
 from opsapp.wire.records import plain
 
@@ -47,7 +47,7 @@ def single(answers: Answers, reader: Reader) -> dict[str, object]:
     names = [row.username for row in answers[PEOPLE]]
     told = line(problem, reader)
     return {
-        "title": f"Problem: {spoken_target(problem.target)}",
+        "title": f"Problem: {target_words(problem.target)}",
         "it": told,
         "row": told.row | {"due": problem.due_day or "", "owner": problem.owner or ""},
         "choices": {"owner": sorted({*names, *([problem.owner] if problem.owner else [])})},
@@ -74,7 +74,7 @@ def wants(problem: ProblemRecord, username: str) -> bool:
 def line(problem: ProblemRecord, reader: Reader) -> ProblemLine:
     look, state = state_of(problem)
     return ProblemLine(
-        spoken_target(problem.target),
+        target_words(problem.target),
         f"/healing/problems/{quote(problem.id, safe='')}",
         look,
         state,

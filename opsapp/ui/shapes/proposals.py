@@ -10,7 +10,7 @@ from urllib.parse import quote
 from opsapp.approvals.records import ApprovalRecord, PlanShown
 from opsapp.assistants.engine import FiringInShort, HoldsNow, PastInShort
 from opsapp.healing.records import NewRule, RuleStep, RuleTargets
-from opsapp.ui.sentences import Word, count, sentence_of, span, spoken_target
+from opsapp.ui.sentences import Word, count, sentence_of, span, target_words
 from opsapp.wire.records import made
 
 
@@ -48,7 +48,7 @@ def facts(plan: PlanShown) -> list[Fact]:
 
 def _of_action(plan: PlanShown) -> list[Fact]:
     told = [Fact("Runs on", Word(plan.hostname or "", f"/agents/{quote(plan.host or '', safe='')}"), "once")]
-    told += [Fact("For", Word(spoken_target(plan.target)))] if plan.target != plan.hostname else []
+    told += [Fact("For", Word(target_words(plan.target)))] if plan.target != plan.hostname else []
     return [*told, Fact("While", Word(plan.condition, code=True))]
 
 
@@ -97,4 +97,4 @@ def _now(now: HoldsNow) -> str:
 
 def _fired(firing: FiringInShort) -> str:
     lasted = f", for {span(firing.lasted_s)}" if firing.lasted_s is not None else ""
-    return f"{spoken_target(firing.target)}{lasted}"
+    return f"{target_words(firing.target)}{lasted}"

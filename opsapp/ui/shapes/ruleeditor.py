@@ -11,8 +11,8 @@ from opsapp.healing.whatif import Compared, Replayed, Simulated
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.parts import ACTIONS, LIFT, NOW, OVER_PAST, PAST, READINGS, RULE, SOURCE, TRUST, WAIT
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import spoken_action
 from opsapp.wire.records import settings_in
+from opsapp.wire.spoken import spoken_action
 
 from .conditionbuilder import READABLE, builder
 from .gates import WOULD, GateLine, of_dry_run

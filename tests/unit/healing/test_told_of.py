@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.logic.rules import told_of
+from opsapp.healing.logic.rules import readings_of, told_of
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ from opsapp.healing.logic.rules import told_of
 )
 def test_as_it_is_written_and_as_a_rule_about_all_of_them_says_it(text, told):
     assert told_of(text) == told
+
+
+def test_the_readings_of_a_condition_that_only_others_tell_are_the_condition():
+    text = 'event.name == "DiskFull"'
+    assert readings_of(text) == {text}
+    assert readings_of("disk./var.percent > 90") == {"disk.percent"}
