@@ -164,6 +164,12 @@ def test_an_answer_that_names_another_issuer_is_refused(browser, provider):
     come_back(browser, provider.sign_in(begin(browser)) + "&" + urllib.parse.urlencode({"iss": provider.url}))
 
 
+def test_an_issuer_may_be_configured_with_a_slash_at_its_end(service, browser, provider):
+    """The provider's own description says how it writes itself."""
+    service.configure(OidcSettings, issuer=provider.url + "/")
+    come_back(browser, provider.sign_in(begin(browser)) + "&" + urllib.parse.urlencode({"iss": provider.url}))
+
+
 def test_a_flow_runs_out(service, browser, provider):
     back = provider.sign_in(begin(browser))
     service.clock.advance(601)

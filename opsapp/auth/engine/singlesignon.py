@@ -117,10 +117,10 @@ def finish(node: Node, sealed: str, given: ProviderAnswer, client: Client) -> Lo
         flow = _opened(node, sealed, given.state)
         if not node.transact(federation.use_state, flow.state, node.clock.now() + FLOW_S):
             raise _bad_state()
-        another = given.iss not in ("", settings.issuer)  # who answers for another provider (RFC 9207) gets no code
+        text = described(node, settings)
+        another = given.iss not in ("", json.loads(text)["issuer"])  # it answers for another provider (RFC 9207)
         if given.error or not given.code or another:
             raise Malformed("The identity provider did not let you in.", code="provider_error")
-        text = described(node, settings)
         claims = lane.run(_identify, node, settings, text, flow, given.code)
         entered = node.transact(_enter, claims, settings, client, node.config[LoginSettings].session_s)
         if isinstance(entered, Problem):

@@ -14,6 +14,7 @@ from opsapp.automations.engine import SeenRuns, runs_in, runs_near, runs_on
 from opsapp.automations.resources import Run
 from opsapp.healing.deployments import Deployment
 from opsapp.healing.logic.moments import AskedSpan
+from opsapp.healing.logic.reasons import reason as spoken_reason
 from opsapp.healing.moments import MomentCurve, MomentLane, MomentMark, StateRow, StateStretch
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import LedgerRecord
@@ -25,6 +26,7 @@ from opsapp.series import NAMES, HistoryReader, Rollup
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, split
+from opsapp.wire.spoken import spoken_action
 
 BEFORE_S = 3600  # what began so long before may have lasted into the time
 MOST = 60  # of each kind
@@ -116,32 +118,33 @@ def _of_incident(incident: Incident) -> Iterator[MomentMark]:
 def of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
     place = f"/healing/cases/{entry.case_id}"
     if entry.approval_id is not None:
-        yield from _asked(approvals_of(root).find(entry.approval_id), entry)
+        yield from of_approval(approvals_of(root).find(entry.approval_id), entry)
     if entry.executed or entry.state in ("executing", "settling", "verifying"):
-        words = f"{_act(entry).capitalize()}, rule {entry.rule_id}: {_spoken(entry.outcome or entry.state)}"
+        act = _act(entry)  # names keep their capitals
+        words = f"{act[:1].upper()}{act[1:]}, rule {entry.rule_id}: {_spoken(entry.outcome or entry.state)}"
         yield MomentMark(
             "machine", entry.created_at, entry.finished_at, LOOKS.get(entry.outcome or "", "heal"), words, place
         )
     elif entry.outcome not in (None, "observed", "absorbed"):
-        why = f", {entry.reason}" if entry.reason else ""
+        why = f", {spoken_reason(entry.reason)}" if entry.reason else ""
         came = ONLY_TOLD if entry.outcome == "notified" else _spoken(entry.outcome) + why
         words = f"Rule {entry.rule_id}, {_target(entry.target)}: {came}"
         look = "hid" if entry.outcome in LEFT_ALONE else "warn"
         yield MomentMark("machine", entry.created_at, None, look, words, place)
 
 
-def _asked(approval: Approval | None, entry: LedgerRecord) -> Iterator[MomentMark]:
+def of_approval(approval: Approval | None, entry: LedgerRecord) -> Iterator[MomentMark]:
     if approval is None:
         return
     place, act = f"/approvals/{entry.approval_id}", _act(entry)
     yield MomentMark("people", int(approval.requested_at), None, "icon:bell", f"Approval requested: {act}", place)
     if approval.decided_at is not None:
-        words = f"{approval.decided_by or 'Nobody'} {approval.status}: {act}"
+        words = f"{approval.decided_by or 'Approval'} {approval.status}: {act}"
         yield MomentMark("people", int(approval.decided_at), None, "icon:check", words, place)
 
 
 def _act(entry: LedgerRecord) -> str:
-    return f"{_spoken(entry.action_type)} for {_target(entry.target)}"
+    return f"{spoken_action(entry.action_type)} for {_target(entry.target)}"
 
 
 def _target(name: str) -> str:
