@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from opsapp.automations.records import DeclaredInput
-from opsapp.lib.problems import NotFound
+from opsapp.lib.problems import NotFound, Unreadable
 from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
 from opsapp.web.refusals import NEXT
@@ -245,7 +245,8 @@ class Shown(NamedTuple):
     given: dict[str, str]
 
 
-def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: Any) -> list[Shown]:
+def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: Any, unread: list[str]) -> list[Shown]:
+    """`unread` takes what is said of parts that are damaged in the store."""
     answers: dict[tuple[str, str], Any] = {}
     known_values = Answers(ids)
     query = dict(reader.query)
@@ -265,9 +266,11 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
         )
         try:
             answers[asked] = answers.get(asked) or ask(*asked)
-        except NotFound:
+        except (NotFound, Unreadable) as problem:
             if path == filled(source, dict(ids)):
                 raise
+            if isinstance(problem, Unreadable) and not reader.limited:
+                unread.append(problem.message)
             continue  # it hangs on what an earlier part said, which names what is there no more
         shown = _shown(part, number, answers[asked], value_of, given, query)
         known_values[shown.name] = shown.value

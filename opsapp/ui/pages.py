@@ -82,6 +82,7 @@ def render(template: str, values: Mapping[str, object], status: int = 200, parts
         "acts": {},
         "bulk": {},
         "withheld": (),
+        "unread": (),
         "options": {},
         "known_names": {},
         "saved_filters": (),

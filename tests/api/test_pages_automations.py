@@ -119,6 +119,17 @@ def test_a_run_is_started_followed_and_cancelled(service, tidy):
 
 
 @pytest.mark.shared
+def test_a_run_is_there_when_its_automation_was_deleted(service, tidy):
+    run = service.ada.post_json(f"/api/automations/{tidy}/run", {}).json
+    service.ada.post_json(f"/api/automations/runs/{run['run_id']}/cancel", {})
+    ada, path = service.browser("ada"), f"/automations/runs/{run['run_id']}"
+    assert "Run again" in ada.get(path)
+    service.ada.delete(f"/api/automations/{tidy}")
+    page = ada.get(path)
+    assert "Run of tidy" in page
+    assert "Run again" not in page
+
+
 def test_a_run_that_needs_an_approval_says_who_may_not_give_it(service):
     body = {**SCRIPT, "name": "grave", "requires_approval": True}
     made = service.ada.post_json("/api/automations", body).json["id"]

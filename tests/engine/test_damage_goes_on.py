@@ -3,6 +3,8 @@ an automation whose turn would never come, a record that could not be written an
 
 import pytest
 
+from opsapp.agents.engine import changed_since
+from opsapp.agents.resources import agents_of
 from opsapp.audit.engine import Actor, note
 from opsapp.audit.resources import log as logs
 from opsapp.automations.resources import automations_of, runs_of
@@ -119,3 +121,15 @@ def test_the_record_is_written_on_and_says_that_it_is_not_whole(damaged, find, m
     assert len(shown) == (39 if find == "entry" else 20)
     assert service.ada.get("/api/audit/verify").json["valid"] is False
     assert any("audit" in reason for reason in service.vera.get("/api/healing/health").json["reasons"])
+
+
+def test_a_command_that_cannot_be_read_may_have_changed_its_host(damaged):
+    service = damaged.first
+    agent_id = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
+    began = service.clock.now()
+    look = {"type": "service", "params": {"service": "nginx", "action": "status"}}
+    service.ada.post_json(f"/api/agents/{agent_id}/commands", look)
+    assert service.transact(changed_since, agent_id, began, "healing") is None
+    service = damaged(lambda root: next(iter(agents_of(root)[agent_id].commands.values())))
+    assert service.transact(changed_since, agent_id, began, "healing") == began
+    assert service.ada.get(f"/api/agents/{agent_id}/commands").json == []

@@ -2,6 +2,7 @@
 and every list and the overview are there. So a damaged object costs nothing but itself, whatever it is."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ZODB.utils import get_pickle_metadata
 from tests.engine.healing import Ward
 from tests.support.app import Service
 from tests.support.damage import overwrite
-from tests.support.estate import fill
+from tests.support.estate import addresses, fill
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
 # Things that there are many of. What there is one of (the book of cases, the folder of monitors) is the store itself.
@@ -134,3 +135,44 @@ def test_it_costs_nothing_but_itself(estate, sound, tmp_path, thing):
         assert {path for path in found if path not in WHOLE and found[path][0] != sound[path][0]} == set()
         fewer = {path for path in found if path not in WHOLE and found[path][1] < sound[path][1] - 1}
         assert fewer <= {MANY.get(thing)}
+
+
+# A damaged thing, and pages that are about another one.
+ELSEWHERE = [
+    ("resources.Incident", "/status(/acme)?/history"),
+    ("resources.Monitor", r"/incidents/\w+"),
+    ("commands.Command", r"/agents/\w+"),
+    ("automations.Automation", r"/automations/runs/\w+"),
+    ("automations.Definition", r"/automations/runs/\w+"),
+    ("agents.Agent", r"/healing/cases/\w+"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pages(estate, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("pages")
+    shutil.copytree(estate, directory, dirs_exist_ok=True)
+    service = Service(directory)
+    start(service)
+    yield addresses(service)
+    service.close()
+
+
+@pytest.mark.parametrize(("thing", "about"), ELSEWHERE)
+def test_pages_of_other_things_are_there(estate, pages, tmp_path, thing, about):
+    shutil.copytree(estate, tmp_path, dirs_exist_ok=True)
+    (ids,) = [ids for name, ids in objects(estate / "main.fs").items() if name.endswith(f".{thing}")]
+    for oid in ids:
+        overwrite(tmp_path / "main.fs", oid, 0.5)
+    asked = [page for page in pages if re.fullmatch(about, page)]
+    assert asked
+    service = Service(tmp_path)
+    try:
+        start(service)
+        ada = service.browser("ada")
+        answered = {page: ada.get(page, expect_errors=True) for page in asked}
+    finally:
+        service.close()
+    assert {page: answer.status_int for page, answer in answered.items()} == dict.fromkeys(asked, 200)
+    if thing.startswith("automations."):  # a part of it that cannot be read is named, not passed over
+        assert all("cannot be read: its object in the store is damaged" in page.text for page in answered.values())

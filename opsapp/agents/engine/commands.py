@@ -86,10 +86,17 @@ def checked(kind: str, params: JsonObject) -> JsonObject:
 
 def changed_since(root: Root, agent_id: str, since: float, without: str) -> float | None:
     """The time at which somebody first asked this agent, from then on, for something that may change its host; None:
-    nobody has. What `without` asks for is its own, but for what it undoes, which a person may have wanted."""
+    nobody has. What `without` asks for is its own, but for what it undoes, which a person may have wanted. A command
+    that cannot be read may be one, so it counts."""
     agent = agents_of(root).get(agent_id)
-    commands = () if agent is None else agent.commands.since(since)
-    return next((command.created_at for command in commands if _changes(command, without)), None)
+    if agent is None:
+        return None
+
+    def changed_at(command: Command) -> float | None:
+        return command.created_at if _changes(command, without) else None
+
+    times = agent.commands.page_rows(agent.commands.since(since), changed_at, lambda _: since)
+    return next((at for at in times if at is not None), None)
 
 
 def _changes(command: Command, without: str) -> bool:

@@ -169,13 +169,13 @@ class Commands(Folder):
     def latest(self, count: int = SHOWN) -> list[Command]:
         """Looks for the cause of a failure do nothing on the host, and are told with their case: they are not among
         them."""
-        newest = (self._children[name] for name in descending(self._children, None, LAST, count))
+        newest = self.some(descending(self._children, None, LAST, count))
         return list(islice((command for command in newest if not command.only_looks), count))
 
-    def since(self, at: float) -> Iterator[Command]:
-        """Those asked for from then on, oldest first."""
-        for name in self._children.keys(f"{int(at * 1000) << 20:016x}"):
-            yield self._children[name]
+    def since(self, at: float) -> Iterable[str]:
+        """The ids of those asked for from then on, oldest first."""
+        ids: Iterable[str] = self._children.keys(f"{int(at * 1000) << 20:016x}")
+        return ids
 
     def unfinished(self) -> Iterator[Command]:
         """The commands that have not ended, as far as they can be read."""

@@ -32,7 +32,7 @@ SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as fa
 def section(root: Root, incident: IncidentRecord, now: float) -> WarRoomSection:
     """An `IWarRoomSection`. A run belongs to the incident where it was started from it, or acted on its host during it;
     others that have to do with it are told apart."""
-    monitor = monitors_of(root).get(incident.monitor_id or "")
+    monitor = monitors_of(root).find(incident.monitor_id)
     host = agents.host_of(root, monitor.record.agent_id) if monitor is not None and monitor.record.agent_id else None
     of_host = set(host.tags) if host is not None else set()
     tags = of_host | set(monitor.record.tags if monitor is not None else ())

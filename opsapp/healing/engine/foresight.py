@@ -185,7 +185,7 @@ def _metrics(
     root: Root, members: Sequence[Member], limits: Sequence[RuleThreshold], section: PredictionSettings
 ) -> Iterator[tuple[Member, str, int]]:
     for member in members:
-        agent = agents_of(root).get(member.item_id)
+        agent = agents_of(root).find(member.item_id)
         for metric, number in sorted(agent.series.items()) if agent is not None else ():
             if is_watched(limits, member, metric, section):
                 yield member, metric, number

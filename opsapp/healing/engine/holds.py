@@ -46,7 +46,7 @@ def standing(root: Root, now: float) -> list[HoldRecord]:
 
 
 def _called(root: Root, target: str) -> str:
-    agent = agents_of(root).get(target)
+    agent = agents_of(root).find(target)
     return target if agent is None else _name(agent)
 
 
@@ -81,11 +81,11 @@ def hands_off_over(root: Root, now: float) -> list[str]:
 
 def tell_hands_off_over(root: Root, now: float) -> None:
     """Once of each that ended by itself, or with its window."""
-    windows = {window_id: windows_of(root).get(window_id) for window_id in hands_off_over(root, now)}
+    windows = {window_id: windows_of(root).find(window_id) for window_id in hands_off_over(root, now)}
     over = {key: window for key, window in windows.items() if window is None or window.record.expires_at <= now}
     _told(root, over)
     for window in filter(None, over.values()):
-        agent = agents_of(root).get(window.record.target)
+        agent = agents_of(root).find(window.record.target)
         others = [on.record.created_by for on in _on(root, HANDS_OFF) if on.record.target == window.record.target]
         whose, rest = window.record.created_by, " and ".join(others)
         title = f"hands off by {whose} is over" if others else "hands off is over"

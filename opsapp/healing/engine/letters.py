@@ -73,7 +73,7 @@ def schedule(root: Root, now: float) -> LetterSchedule:
     shown = LetterSchedule(**vars(settings))
     if settings.channel is None:
         return shown
-    channel = channels_of(root).get(settings.channel)
+    channel = channels_of(root).find(settings.channel)
     lacking = NO_CHANNEL if channel is None else None if channel.record.enabled else OFF
     next_at = words.next_after(settings.at, _zone(root, settings), now)
     return replace(shown, next_at=int(next_at), lacking=lacking)
@@ -124,7 +124,7 @@ def send(root: Root, now: float) -> None:
     if not letter.has_news:
         book.told(now, healing_of(root).ledger.links())
         return
-    channel = channels_of(root).get(str(settings.channel))
+    channel = channels_of(root).find(str(settings.channel))
     if channel is None:
         log.warning("the morning letter went nowhere: %s", NO_CHANNEL)
     else:

@@ -70,9 +70,9 @@ class PastReport(NamedTuple):
 
 def kept_readings(root: Root, member: Member) -> list[KeptReading]:
     if member.is_agent:
-        agent = agents_of(root).get(member.item_id)
+        agent = agents_of(root).find(member.item_id)
         return [] if agent is None else [KeptReading(name, name, number) for name, number in agent.series.items()]
-    monitor = monitors_of(root).get(member.item_id)
+    monitor = monitors_of(root).find(member.item_id)
     if monitor is None:
         return []
     kept = [

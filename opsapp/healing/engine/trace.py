@@ -93,7 +93,7 @@ def _chained(root: Root, key: bytes) -> Iterator[Broken]:
 
 
 def _approved(root: Root, approval_id: str | None) -> str | None:
-    approval = approvals_of(root).get(approval_id) if approval_id else None
+    approval = approvals_of(root).find(approval_id)
     return None if approval is None else str(approval.status)
 
 

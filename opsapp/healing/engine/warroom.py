@@ -85,7 +85,7 @@ def _held_down(healing: Healing, names: list[str], incident: IncidentRecord, now
 def _names(root: Root, incident: IncidentRecord) -> list[str]:
     if incident.monitor_id is None:
         return []
-    monitor = monitors_of(root).get(incident.monitor_id)
+    monitor = monitors_of(root).find(incident.monitor_id)
     agent_id = monitor.record.agent_id if monitor is not None else None
     hosts = [member.name for member in fleet_access(root).inventory(root).agents if member.agent_id == agent_id]
     return [incident.monitor_name, *hosts]

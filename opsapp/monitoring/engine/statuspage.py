@@ -224,7 +224,7 @@ def published_incidents(
     ids = ids_between(store, page, start, end)
     ids.update(name for monitor_id in names for name in store.by_monitor.get(monitor_id, EMPTY).keys(low, high))
     newest = sorted(ids, reverse=True)[:most]
-    told = [(store[name].record(now), _name_on(store[name], names, page) or "") for name in newest]
+    told = [(incident.record(now), _name_on(incident, names, page) or "") for incident in store.some(newest)]
     return _public(told), len(ids)
 
 

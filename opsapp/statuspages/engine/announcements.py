@@ -46,7 +46,7 @@ def heard(root: Root, incident: Incident, change: str, now: float, update: Incid
 
 
 def _of_monitor(root: Root, incident: Incident, what: str, now: int) -> NewsItem | None:
-    monitor = monitors_of(root).get(incident.monitor_id)
+    monitor = monitors_of(root).find(incident.monitor_id)
     pages = () if monitor is None else _pages_of(root, incident.monitor_id, monitor.record.tags)
     if monitor is None or not pages:
         return None

@@ -135,7 +135,7 @@ def _run(root: Root, run_id: str) -> Iterator[TraceSpan]:
 
 def _command(root: Root, told: CommandsTold, command_id: str) -> Iterator[TraceSpan]:
     """It, and what the agent did of it: the same trace, by another service."""
-    agent = agents_of(root).get(told.agent_id)
+    agent = agents_of(root).find(told.agent_id)
     command = None if agent is None else agent.commands.find(command_id)
     if command is None or command.finished_at is None:
         return

@@ -75,7 +75,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "follow": f"/api/automations/runs/{run.run_id}/stream" if shown.under_way else None,
         "trace": trace_of_run(run) if reader.traced else None,
         "row": run,
-        "automation": answers[AUTOMATION],
+        "automation": answers.known(AUTOMATION),
     }
 
 

@@ -114,7 +114,10 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
     needed = builder.needed_for(page)
     if needed and not reader.may(needed):
         raise role_too_low(reader.role, known.roles.get(needed))
-    sections = builder.show(made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
+    unread = list[str]()
+    sections = builder.show(
+        made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of, unread
+    )
     fields = [field for act in builder.acts_of(made_of, reader.may).values() for field in act.fields]
     fields += [field for part in made_of.parts for field in part.filters if whole]
     shown = [section.value for section in sections if not isinstance(section.value, list)]
@@ -134,6 +137,7 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
         "options": choosable.options,
         "known_names": choosable.names,
         "title": title_of(page, sections),
+        "unread": unread,
         "sections": [section for section in sections if not section.part.hidden],
         "live_main": builder.told_of(page) if page.template == builder.GENERIC else "",
         "saved_filters": [row for row in rows if row.path == path],
