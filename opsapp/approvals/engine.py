@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zope.interface import Interface
 
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import approvals_of
+from opsapp.auth.resources import users_of
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.notify.interfaces import AfterAbort
 from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
@@ -87,10 +89,28 @@ def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "appro
     """Only what is known before the click."""
     if approval.status != "pending":
         return None
-    if approval.has_voted(voter.name):
+    if _has_voted(standing(root, approval), voter):
         return "You have voted already."
     forbidden = _forbidden(root, approval, voter, vote)
     return None if forbidden is None else forbidden.message
+
+
+def standing(root: Root, approval: Approval) -> list[Vote]:
+    """The votes of those who may decide to this day. Once it is decided: those that decided it."""
+    votes = approval.ballots()
+    return [vote for vote in votes if _stands(root, approval, vote)] if approval.status == "pending" else votes
+
+
+def _stands(root: Root, approval: Approval, vote: Vote) -> bool:
+    """Not so of who has got the name of a user that is gone."""
+    user = users_of(root).find(vote.username)
+    if user is None or user.disabled or user.role not in roles_from("operator") or user.created_at > vote.at:
+        return False
+    return _forbidden(root, approval, Voter(vote.username, user.role), vote.vote) is None
+
+
+def _has_voted(votes: Iterable[Vote], voter: Voter) -> bool:
+    return any(vote.username == voter.name for vote in votes)
 
 
 def _forbidden(root: Root, approval: Approval, voter: Voter, vote: Verdict) -> Forbidden | None:
@@ -120,7 +140,8 @@ def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
     """The approval as one person sees it."""
     record = kind_of(root, approval).record(root, approval) if approval.status == "pending" else None
     why = refusal(root, approval, voter)
-    return extended(ApprovalRecord, approval.summary(), digest=approval.plan_hash, refusal=why, record=record)
+    summary = replace(approval.summary(), votes=tuple(standing(root, approval)))
+    return extended(ApprovalRecord, summary, digest=approval.plan_hash, refusal=why, record=record)
 
 
 class VoteCast(NamedTuple):
@@ -157,9 +178,10 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
     gone = kind_of(root, approval).gone(root, approval) if vote == "approve" else None
     if gone:
         raise Lapsed("withdrawn", gone)
-    if approval.has_voted(voter.name):
+    votes = standing(root, approval)
+    if _has_voted(votes, voter):
         raise Conflict("You have voted already.", code="already_voted")
-    approval.vote(Vote(voter.name, vote, int(now), comment))
+    approval.keep_votes((*votes, Vote(voter.name, vote, int(now), comment)))
     status = logic.settled(approval.ballots(), approval.quorum)
     if status:
         approval.close(root, status, by=voter.name, now=now, comment=comment)

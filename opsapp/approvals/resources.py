@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from itertools import islice
 from typing import TypedDict
@@ -183,14 +183,12 @@ class Approval(SealedFields, Record):
         known = self.about.get("assistant")
         return None if known is None else Proposer(**known)
 
-    def vote(self, ballot: Vote) -> None:
-        self.votes += (KeptVote(username=ballot.username, vote=ballot.vote, at=ballot.at, comment=ballot.comment),)
+    def keep_votes(self, votes: Iterable[Vote]) -> None:
+        """These, and no other."""
+        self.votes = tuple(KeptVote(**plain(vote)) for vote in votes)  # type: ignore[typeddict-item]
 
     def ballots(self) -> list[Vote]:
         return [Vote(**vote) for vote in self.votes]
-
-    def has_voted(self, name: str) -> bool:
-        return any(vote["username"] == name for vote in self.votes)
 
     def summary(self) -> RequestSummary:
         subjects = self.__parent__.subjects_of(self.__name__)
@@ -217,7 +215,7 @@ class Approval(SealedFields, Record):
 
     def allow(self, root: Root, by: str, comment: str | None, now: float) -> None:
         """Approves the request by the yes to the proposal that this carries out."""
-        self.vote(Vote(by, "approve", int(now), comment))
+        self.keep_votes([Vote(by, "approve", int(now), comment)])
         self.close(root, "approved", by=by, now=now, comment=comment)
 
     def close(self, root: Root, status: str, *, by: str | None, now: float, comment: str | None = None) -> None:

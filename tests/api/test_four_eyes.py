@@ -95,6 +95,40 @@ def test_not_where_it_is_strict(service, olga):
     assert decide(service.otto, request)["status"] == "approved"
 
 
+LOST = [("put_json", {"disabled": True}), ("put_json", {"role": "viewer"}), ("delete", None)]
+
+
+@pytest.mark.parametrize(("method", "body"), LOST)
+def test_the_vote_of_who_may_decide_no_more_does_not_count(service, olga, method, body):
+    made = make(service.ada, quorum=2)["id"]
+    request = run(service.ada, made)
+    assert decide(olga, request)["status"] == "pending"
+    getattr(service.ada, method)("/api/users/olga", *([body] if body else []))
+    assert service.ada.get(f"/api/approvals/{request}").json["votes"] == []
+    assert decide(service.otto, request)["status"] == "pending"
+    assert [vote["username"] for vote in service.vera.get("/api/approvals").json[0]["votes"]] == ["otto"]
+    decide(service.ada, request)
+    last = service.ada.get(f"/api/approvals/{request}").json
+    assert (last["status"], [vote["username"] for vote in last["votes"]]) == ("approved", ["otto", "ada"])
+
+
+def test_whoever_gets_the_name_afterwards_has_not_voted(service, olga):
+    request = run(service.ada, make(service.ada, quorum=2)["id"])
+    decide(olga, request)
+    service.ada.delete("/api/users/olga")
+    service.clock.advance(5)
+    account = {"username": "olga", "role": "operator", "password": "a rather long word"}
+    service.ada.post_json("/api/users", account, status=201)
+    assert decide(service.otto, request)["status"] == "pending"
+
+
+def test_nor_does_the_vote_of_who_is_in_a_team_without_the_right_by_now(service, olga):
+    request = run(service.ada, make(service.ada, quorum=2)["id"])
+    decide(olga, request)
+    service.ada.post_json("/api/teams", {"name": "Shop", "members": ["olga"], "approve": ["shop"]})
+    assert decide(service.otto, request)["status"] == "pending"
+
+
 LOOSER = [
     {"requires_approval": False},
     {"approvers": ["ada"], "quorum": 1},

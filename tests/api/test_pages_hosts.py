@@ -174,6 +174,15 @@ def test_maintenance_is_planned_from_a_host_by_who_may(service, box):
     assert "Plan maintenance" not in service.browser("vera").get(f"/agents/{box.id}").text
 
 
+def test_a_mount_of_any_name_is_led_to(service, box):
+    named = "/mnt/a & b#1+2"
+    report(service, box, disks={named: 41, "/": 40, "/var": 91})
+    page = service.browser("vera").get(f"/agents/{box.id}")
+    link = next(each for each in page.html.select("#disks a") if each.text == named)
+    chosen = service.browser("vera").get(link["href"].partition("#")[0]).html.select("#disks [aria-current]")
+    assert [each.text for each in chosen] == [named]
+
+
 def test_of_many_disks_the_fullest_stand_open_and_the_chosen_one_is_never_folded(service, box):
     report(service, box, disks={f"/srv/{number}": 10.0 + number for number in range(12)})
     vera = service.browser("vera")

@@ -273,10 +273,79 @@ def test_rules_that_name_others_are_not_there_and_those_that_hold_everywhere_are
         assert service.otto.get(path, {"as_of": past}, status=403).json["code"] == "not_for_teams"
 
 
-def test_verification_and_what_counts_everything_stay_refused(ward, hosts):
+def test_what_counts_everything_stays_refused(ward, hosts):
     team_of(ward.service, see=["shop"])
-    for path in (f"{LEDGER}/verify", f"{LEDGER}/last-check", "/api/healing/trust", "/api/healing/health"):
+    for path in ("/api/healing/health", "/api/healing/effectiveness?action_type=run&condition=x"):
         assert ward.service.otto.get(path, status=403).json["code"] == "not_for_teams"
+
+
+def test_the_figures_of_a_rule_are_there_where_they_count_only_what_the_team_sees(ward, hosts):
+    service, ada = ward.service, ward.service.ada
+    team_of(service, see=["shop"])
+    given = {
+        "own": ({"agents": ["tag:shop"]}, None),
+        "others": ({"agents": ["tag:bank"]}, None),
+        "both": ({"agents": ["tag:shop", "tag:bank"]}, None),
+        "everywhere": (None, None),
+        "acts-here": (None, hosts["shop"]),
+    }
+    for rule_id, (targets, target) in given.items():
+        action = {"type": "temp_cleanup", **({"target": target} if target else {})}
+        ada.post_json(
+            "/api/healing/rules", {"id": rule_id, "condition": "cpu_percent > 90", "targets": targets, "action": action}
+        )
+    got = service.otto.get("/api/healing/trust")
+    assert [row["rule_id"] for row in got.json] == ["own"]
+    assert got.headers["X-Total-Count"] == "1"
+    past = {"as_of": int(ward.clock.now())}
+    assert service.otto.get("/api/healing/trust", past, status=403).json["code"] == "not_for_teams"
+    for rule_id in (*given, "no-such"):
+        for path in ("lift", "wait"):
+            told = service.otto.get(f"/api/healing/{path}", {"rule_id": rule_id}, status="*")
+            assert told.status_int == (200 if rule_id == "own" else 404), (path, rule_id)
+
+
+def test_a_member_is_lent_no_failures_of_others(ward, hosts):
+    service, ada = ward.service, ward.service.ada
+    body = {"condition": "cpu_percent > 90", "action": {"type": "temp_cleanup"}}
+    for rule_id, tag in (("own", "shop"), ("other", "bank")):
+        ada.post_json("/api/healing/rules", {"id": rule_id, "targets": {"agents": [f"tag:{tag}"]}, **body})
+
+    def fail_elsewhere(root):
+        healing = healing_of(root)
+        durations = healing.trials.durations_of("other", healing.trust["other"].trust.definition)
+        for _ in range(5):
+            durations.lasted(60.0, True)
+
+    ward.node.transact(fail_elsewhere)
+    team_of(service, see=["shop"])
+    asked = {"rule_id": "own"}
+    assert ada.get("/api/healing/wait", asked).json["borrowed"] == 5
+    told = service.otto.get("/api/healing/wait", asked).json
+    assert (told["borrowed"], told["borrowed_from"], told["curve"]) == (0, None, [])
+
+
+def test_a_member_hears_whether_the_ledger_is_whole(ward, hosts):
+    service, shop, bank = ward.service, f"agent:{hosts['shop']}", f"agent:{hosts['bank']}"
+    team_of(service, see=["shop"])
+    assert service.otto.get(f"{LEDGER}/last-check").json == {"checked_at": None, "verdict": None}
+    for subject in (shop, bank, bank):
+        write(ward, subject)
+    own = int(service.otto.get(LEDGER).headers["X-Total-Count"])
+    expected = {"valid": True, "entries": own, "first_bad": None}
+    assert service.otto.get(f"{LEDGER}/verify").json.items() >= expected.items()
+    assert service.ada.get(f"{LEDGER}/verify").json["entries"] > own
+
+    def edit(root):
+        entries = healing_of(root).ledger.entries
+        entry = next(row for row in entries.values() if row.fields["outcome"] == "notified")
+        entry.fields = {**entry.fields, "reason": "zulu"}
+
+    ward.node.transact(edit)
+    assert service.ada.get(f"{LEDGER}/verify").json["first_bad"] is not None
+    for told in (service.otto.get(f"{LEDGER}/verify").json, service.otto.get(f"{LEDGER}/last-check").json["verdict"]):
+        assert (told["valid"], told["entries"], told["first_bad"]) == (False, own, None)
+        assert {"reason", "folded"}.isdisjoint(name for name, value in told.items() if value)
 
 
 def test_of_the_entries_only_a_page_is_read(ward, hosts):

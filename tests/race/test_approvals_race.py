@@ -5,6 +5,7 @@ import pytest
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.engine import IApprovalKind, Voter, decide, expire, lapse
 from opsapp.approvals.records import NewRequest
+from opsapp.auth.resources import create
 from tests.support.app import Service
 from tests.support.together import at_once
 
@@ -25,10 +26,16 @@ class Kind:
         root.system["test-decided"] = (*root.system.get("test-decided", ()), approval.status)
 
 
+def operators(root):
+    for number in range(20):
+        create(root, f"user{number}", "operator", "", 0)
+
+
 @pytest.fixture
 def asked(tmp_path):
     service = Service(tmp_path)
     service.node.registry.registerUtility(Kind(), IApprovalKind, "heal")
+    service.transact(operators)
 
     def ask(quorum=1):
         def write(root):

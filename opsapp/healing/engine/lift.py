@@ -59,12 +59,13 @@ def _saved_minutes(root: Root, rule_id: str) -> float | None:
     return round(saved_s / 60, 1)
 
 
-def wait(root: Root, rule_id: str, now: float) -> WaitAnswer:
+def wait(root: Root, rule_id: str, now: float, *, borrows: bool = True) -> WaitAnswer:
+    """`borrows`: from rules of others, too."""
     healing = healing_of(root)
     _of(healing, rule_id)
     book, rules = healing.trials, {name: rule.record for name, rule in healing.rules.items()}
     own = book.alone(rule_id, now)
-    lent = world.borrowed(book, rules, rule_id, len(own)) if rule_id in rules else world.Borrowed()
+    lent = world.borrowed(book, rules, rule_id, len(own)) if borrows and rule_id in rules else world.Borrowed()
     known, heal_s = LeftAlone(own, lent.durations), world.heal_s(book, rule_id)
     best = world.best(known, heal_s)
     points = known.curve() if known.own or known.borrowed else []

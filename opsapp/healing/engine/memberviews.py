@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from opsapp.agents.engine import subject
 from opsapp.healing.answers import CaseShown, LedgerEntryShown
+from opsapp.healing.logic.chain import LedgerVerdict
 from opsapp.healing.logic.gates import CaseGate
 from opsapp.healing.logic.reasons import stable_word
 from opsapp.healing.records import RuleRecord
@@ -65,6 +66,11 @@ def case(shown: CaseShown, seen: Collection[str], is_seen: IsSeen) -> CaseShown:
         entries=tuple(entry(written, is_seen) for written in shown.entries),
         records=(),
     )
+
+
+def verdict(checked: LedgerVerdict, own: int) -> LedgerVerdict:
+    """Of the whole chain. `own`: how many of its entries the team sees."""
+    return LedgerVerdict(checked.valid, own, None, head=checked.head)
 
 
 def rule(told: RuleRecord) -> RuleRecord:

@@ -87,6 +87,19 @@ def reader_of(root: Root) -> Callable[[RuleRecord], Tags]:
     return tags_of
 
 
+def counts_theirs(root: Root, sight: Sight | None) -> Callable[[str], bool]:
+    """Whether all that a rule was ever about is what `sight` sees, so that its figures count nobody else's."""
+    if sight is None:
+        return lambda rule_id: True
+    rules, tags_of = healing_of(root).rules, reader_of(root)
+
+    def is_theirs(rule_id: str) -> bool:
+        rule = rules.find(rule_id)
+        return rule is not None and rule.record.targets is not None and sight.sees(tags_of(rule.record))
+
+    return is_theirs
+
+
 def tags_of_case(view: CaseView) -> TagsOfMany:
     """Of what it is about, and of the host where it acts."""
     root = root_above(view)

@@ -15,12 +15,14 @@ from opsapp.healing.engine import rehearse as dryrun
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.fleet import capabilities_of, refresh_capabilities
 from opsapp.healing.engine.health import health_of
+from opsapp.healing.engine.reach import counts_theirs
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.resources import CapabilitiesOf, Healing
 from opsapp.web import api
 from opsapp.web.answers import later
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.web.sight import hidden
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.records import made
 
@@ -100,16 +102,25 @@ def actions(context: Healing, request: Request) -> Any:
     return page_of(request, [made(answers.ActionRecord, action.describe()) for action in ACTIONS.values()])
 
 
-@api.get(Healing, "lift", query=schemas.OfRule, returns=lift_answers.LiftAnswer, errors=(404,))
+@api.get(Healing, "lift", query=schemas.OfRule, returns=lift_answers.LiftAnswer, errors=(404,), teams="filtered")
 def lift(context: Healing, request: Request) -> Any:
-    """How many more cases of a rule recover with the heal than by themselves."""
-    return worth.lift(request.root, request.valid_query["rule_id"])
+    """How many more cases of a rule recover with the heal than by themselves. For who is in a team: of a rule that
+    names only hosts and monitors that it sees."""
+    return worth.lift(request.root, _rule_asked(request))
 
 
-@api.get(Healing, "wait", query=schemas.OfRule, returns=lift_answers.WaitAnswer, errors=(404,))
+@api.get(Healing, "wait", query=schemas.OfRule, returns=lift_answers.WaitAnswer, errors=(404,), teams="filtered")
 def wait(context: Healing, request: Request) -> Any:
-    """How long to wait before acting costs the least expected downtime, and what it saves."""
-    return worth.wait(request.root, request.valid_query["rule_id"], request.node.clock.now())
+    """How long to wait before acting costs the least expected downtime, and what it saves. For who is in a team as
+    lift, by the rule's own cases alone."""
+    return worth.wait(request.root, _rule_asked(request), request.node.clock.now(), borrows=request.sight is None)
+
+
+def _rule_asked(request: Request) -> str:
+    rule_id: str = request.valid_query["rule_id"]
+    if not counts_theirs(request.root, request.sight)(rule_id):
+        raise hidden()
+    return rule_id
 
 
 @api.get(CapabilitiesOf, returns=records.CapabilityRecord, errors=(409,))

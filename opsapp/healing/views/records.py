@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from opsapp.healing import answers, records, schemas
 from opsapp.healing.engine import archive, ledgerchecks, memberviews, reach, rollback, trials
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
+from opsapp.healing.logic.chain import LedgerVerdict
 from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf, healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.resources.ledgerfilters import LedgerFilter
@@ -65,20 +67,31 @@ def _entries_of(root: Root, month: files.FilePage, sight: Sight | None) -> list[
     return [*map(plain, _told(rows, seen_by(root, sight)))]
 
 
-@api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict)
+@api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict, teams="filtered")
 def verify(context: Ledger, request: Request) -> Deferred:
     """Whether the chain of final entries is whole, and what is kept beside them is what they say. Every entry is read
     for it, from the mark on that stands for those that were folded away. `head` is that of an old morning letter: the
-    chain must still go through it."""
-    node, head = request.node, request.valid_query["head"]
-    return later(lambda: ledgerchecks.answered(node, head))
+    chain must still go through it. Who is in a team is told whether the whole chain is whole, and how many entries of
+    theirs it has."""
+    node, head, narrow = request.node, request.valid_query["head"], _narrowing(context, request)
+    return later(lambda: narrow(ledgerchecks.answered(node, head)))
 
 
-@api.get(Ledger, "last-check", returns=answers.LastCheck)
+def _narrowing(ledger: Ledger, request: Request) -> Callable[[LedgerVerdict], LedgerVerdict]:
+    subjects = reach.seen_subjects(request.root, request.sight)
+    if subjects is None:
+        return lambda verdict: verdict
+    return partial(memberviews.verdict, own=ledger.page(None, None, 0, 0, subjects=subjects)[0])
+
+
+@api.get(Ledger, "last-check", returns=answers.LastCheck, teams="filtered")
 def last_check(context: Ledger, request: Request) -> answers.LastCheck:
     """What the node that answers found when it checked that last, which it does each hour. Null as long as it has not
     done so since its start."""
-    return ledgerchecks.checks_of(request.node).last or answers.LastCheck(None, None)
+    last = ledgerchecks.checks_of(request.node).last
+    if last is None or last.verdict is None:
+        return answers.LastCheck(None, None)
+    return answers.LastCheck(last.checked_at, _narrowing(context, request)(last.verdict))
 
 
 @api.get(Ledger, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer, errors=(409,))

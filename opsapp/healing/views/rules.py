@@ -124,14 +124,17 @@ def delete_rule(context: Rule, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.get(TrustBook, query=schemas.PastPage, returns=[answers.TrustShown])
+@api.get(TrustBook, query=schemas.PastPage, returns=[answers.TrustShown], teams="filtered")
 def trust(context: TrustBook, request: Request) -> Any:
-    """How far each rule is trusted, on what evidence, and what it lacks for more."""
+    """How far each rule is trusted, on what evidence, and what it lacks for more. Who is in a team gets the rules that
+    name only hosts and monitors that it sees: of others the evidence counts everybody's."""
     at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
+    require_present(request, at)
     if at is not None:
         return page_of(request, request.node.transact_at(at, trust_then, at, settings))
     now = request.node.clock.now()
-    return page_of(request, [state.shown(now, settings) for state in context.values()])
+    is_theirs = reach.counts_theirs(request.root, request.sight)
+    return page_of(request, [state.shown(now, settings) for state in context.values() if is_theirs(state.__name__)])
 
 
 @api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=answers.NewLevel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
@@ -202,7 +203,7 @@ def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
             f"{mounts[mount]:.0f} %",
             "bad" if mounts[mount] >= NEARLY_FULL else "warn" if mounts[mount] >= FULL else "",
             ahead_of(forecasts.get(mount), reader.now),
-            f"{place}?disk={mount}",
+            f"{place}?{urlencode({'disk': mount})}",
             mount == wanted,
         )
         for mount in names
