@@ -134,7 +134,9 @@ class NewSecret:
 
     name: Annotated[SecretName, FormField("Name", hint="Scripts use it as {{secret:name}}")]
     value: Annotated[Value, FormField("Value", "password", "It is sealed, and never shown again")]
-    allowed_for: Annotated[AllowedFor, FormField("Automations that may use it", "picks")] = ()
+    allowed_for: Annotated[
+        AllowedFor, FormField("Automations that may use it", "names", of="automation", ticks=True)
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class SecretValue:
 
 @dataclass(frozen=True)
 class SecretUse:
-    automation_id: Annotated[str, Text(1, 64), FormField("Automation", "choice")]
+    automation_id: Annotated[str, Text(1, 64), FormField("Automation", "name", of="automation")]
 
 
 @dataclass(frozen=True)

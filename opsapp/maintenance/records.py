@@ -28,6 +28,7 @@ def _span_problem(value: str) -> str | None:
 
 Wall = Annotated[str, Text(1, 40), CheckedBy(wall_problem), InAnswers(Text())]  # nothing, of one that cannot be read
 REPEATS = "By the service's clock. An expression has minute, hour, day, month and weekday: 0 3 * * 0"
+WINDOW_STATES = ("active", "planned", "off", "past")
 FORM_OF_REPEATS = FormField("Repeats", "schedule", hint=REPEATS, clears=True, unsaid="Once")
 
 
@@ -62,6 +63,13 @@ class WindowRecord:
     created_at: Told[Since] = 0
     source: Told[Literal["api", "yaml"]] = "api"
     unreadable: Annotated[str, AT_TIMES] = ""
+
+    @property
+    def state(self) -> str:
+        """One of `WINDOW_STATES`."""
+        if self.active or not self.enabled:
+            return "active" if self.active else "off"
+        return "past" if self.next_start is None else "planned"
 
     @staticmethod
     def across(sound: dict[str, Any]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from opsapp.tree.damage import NAMELESS
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
-from opsapp.web.listpages import page_of
+from opsapp.web.listpages import in_order, page_of
 from opsapp.wire.records import changed, extended, made
 
 from . import schemas
@@ -42,9 +42,10 @@ def seen_of(request: Request, window: Window) -> WindowRecord:
 
 @api.get(Windows, query=schemas.WindowQuery, returns=[WindowRecord], teams="filtered")
 def listing(context: Windows, request: Request) -> Any:
-    """All windows, oldest first; `active` true or false chooses. Who is in a team gets those that cover something that
-    it sees, and of their scope this alone."""
-    wanted = made(schemas.WindowQuery, request.valid_query).active
+    """All windows, oldest first; `active` true or false chooses, and `state`: of the planned, the next one is first, of
+    the past the one that ended last. Who is in a team gets those that cover something that it sees, and of their scope
+    this alone."""
+    query = made(schemas.WindowQuery, request.valid_query)
     now, zone = request.node.clock.now(), zone_of(request.root)
     windows, damaged = context.parted_family(Window)
     rows = reach.narrowed([window.shown(now, zone) for window in windows], request.root, request.sight)
@@ -53,7 +54,8 @@ def listing(context: Windows, request: Request) -> Any:
         for lost in damaged
         if lost.id and request.sight is None
     ]
-    return page_of(request, [row for row in rows if wanted is None or row.active == wanted])
+    chosen = filter(query.takes, rows)
+    return page_of(request, in_order([*chosen], {"planned": "next_start", "past": "-end"}.get(query.state or "")))
 
 
 @api.create(Windows, body=WindowRecord, also=unknown, returns=WindowDone, audit="window.create", teams="filtered")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from opsapp.lib.queries import LongQuery
+from opsapp.lib.queries import LongQuery, NameQuery
 from opsapp.lib.visible import name_kind
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
@@ -112,6 +112,14 @@ class DeliveryRecord:
 class Tested:
     status: Literal["sent"]
     delivery_id: str
+
+
+@dataclass(frozen=True)
+class ChannelQuery(NameQuery):
+    sort: Annotated[str | None, Choice("failed")] = None
+
+    def place(self, channel: ChannelRecord) -> tuple[bool, str]:
+        return self.sort is None or not channel.last_error, channel.name
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.lib.queries import NameQuery
 from opsapp.web import api
 from opsapp.web.answers import later
 from opsapp.web.deletions import undoable
@@ -19,7 +18,16 @@ from .engine import channels as engine
 from .engine.dispatch import begin_test
 from .engine.workers import sender_of
 from .logic.addresses import TYPES, ChannelDescription
-from .records import ChannelAddress, ChannelRecord, ChannelUpdated, DeliveryQuery, DeliveryRecord, GivenChannel, Tested
+from .records import (
+    ChannelAddress,
+    ChannelQuery,
+    ChannelRecord,
+    ChannelUpdated,
+    DeliveryQuery,
+    DeliveryRecord,
+    GivenChannel,
+    Tested,
+)
 from .resources import Channel, Channels, Deliveries, Delivery, Notifications
 
 
@@ -29,12 +37,13 @@ def types(context: Notifications, request: Request) -> Any:
     return page_of(request, [plain(kind, ChannelDescription) for kind in TYPES])
 
 
-@api.get(Channels, role="admin", query=NameQuery, returns=[ChannelRecord])
+@api.get(Channels, role="admin", query=ChannelQuery, returns=[ChannelRecord])
 def listing(context: Channels, request: Request) -> Any:
-    """All channels, or those with these letters in their name; by name. Their URLs are never shown."""
-    query = made(NameQuery, request.valid_query)
+    """All channels, or those with these letters in their name; by name, or those that failed last first (`sort`:
+    `failed`). Their URLs are never shown."""
+    query = made(ChannelQuery, request.valid_query)
     named = (channel.record for channel in context.values() if query.has(channel.record.name))
-    return page_of(request, sorted(named, key=lambda record: record.name))
+    return page_of(request, sorted(named, key=query.place))
 
 
 @api.create(

@@ -17,9 +17,8 @@ from opsapp.web.refusals import NEXT
 from opsapp.wire.records import made
 
 from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
-from .reader import BEFORE, AnswerOf, Answers, Reader, dig, merged, query_with
+from .reader import BEFORE, OFFSET, AnswerOf, Answers, Reader, dig, merged, query_with
 
-ROWS = 50
 GENERIC = Page("", "", ()).template
 REGISTRY_KEY = "opsapp.ui.pages"
 Ask = Callable[[str, str], Any]  # (path, query) -> a response
@@ -281,7 +280,8 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
 def _shown(
     part: Part, number: int, response: Any, value_of: Any, given: dict[str, str], query: dict[str, str]
 ) -> Shown:
-    offset = _offset(query) if part.paged else 0
+    offset = _offset(part, query) if part.paged else 0
+    others = {name: text for name, text in query.items() if name.startswith(OFFSET)}
     value = value_of(response)
     value = value if part.pick is None else dig(value, part.pick)
     if isinstance(part.name, AnswerOf):
@@ -290,8 +290,9 @@ def _shown(
     rows = list(value) if isinstance(value, list | tuple) else []
     count = response.headers.get("X-Total-Count")
     total = int(count) if count else None
-    before = query_with(query, offset=max(0, offset - ROWS)) if offset else None
-    after = query_with(query, offset=offset + ROWS) if part.paged and total and offset + ROWS < total else None
+    goes_on = part.paged and total and offset + part.rows < total
+    before = query_with(query, **others | {part.begins: max(0, offset - part.rows)}) if offset else None
+    after = query_with(query, **others | {part.begins: offset + part.rows}) if goes_on else None
     if part.steady:
         following = response.headers.get(NEXT)
         before = query_with(query) if query.get(BEFORE) else None
@@ -308,12 +309,12 @@ def told_of(page: Page) -> str:
     return " ".join(kinds for room, kinds in TOLD.items() if any(source.startswith(room) for source in sources))
 
 
-def _offset(query: dict[str, str]) -> int:
-    text = query.get("offset", "")
+def _offset(part: Part, query: dict[str, str]) -> int:
+    text = query.get(part.begins, "")
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _query(part: Part, given: dict[str, str], query: dict[str, str]) -> str:
     if part.steady:
-        return urlencode({**given, "limit": ROWS} | ({BEFORE: query[BEFORE]} if query.get(BEFORE) else {}))
-    return urlencode({**given, "limit": ROWS, "offset": _offset(query)} if part.paged else given)
+        return urlencode({**given, "limit": part.rows} | ({BEFORE: query[BEFORE]} if query.get(BEFORE) else {}))
+    return urlencode({**given, "limit": part.rows, "offset": _offset(part, query)} if part.paged else given)

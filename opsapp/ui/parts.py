@@ -55,6 +55,7 @@ CALENDAR = AnswerOf("calendar", list[CalendarEntry])
 CASE = AnswerOf("case", CaseShown)
 CHANNEL = AnswerOf("channel", ChannelRecord)
 CHANNELS = AnswerOf("channels", list[ChannelRecord])
+CHANNELS_ALL = AnswerOf("every_channel", list[ChannelRecord])
 CHECK = AnswerOf("check", LastCheck)
 COMMAND = AnswerOf("command", CommandRecord)
 CONFIGURED = AnswerOf("configured", SettingsShown)
@@ -139,6 +140,9 @@ WAITING = AnswerOf("waiting", list[DeliveryRecord])
 WHAT_IF = AnswerOf("what_if", Simulated)
 WINDOW = AnswerOf("window", WindowRecord)
 WINDOWS = AnswerOf("windows", list[WindowRecord])
+WINDOWS_PLANNED = AnswerOf("planned", list[WindowRecord])
+WINDOWS_OFF = AnswerOf("off", list[WindowRecord])
+WINDOWS_PAST = AnswerOf("past", list[WindowRecord])
 
 
 def names_in(answers: Answers) -> dict[str, str]:

@@ -97,12 +97,13 @@ def merged(*shapes: Shape) -> Shape:
 
 BEFORE = "before"
 # Of an address: what is said once, or depends on the rest.
-PASSING = ("said", "failed", "undo", "pick", "offset", BEFORE)
+PASSING = ("said", "failed", "undo", "pick", BEFORE)
+OFFSET = "offset"  # so begins the name of where the page of a list begins
 
 
 def query_with(query: Mapping[str, str], **changes: object) -> str:
     """The query of the same list with something else asked of it; "" where nothing is."""
-    kept = {name: text for name, text in query.items() if text and name not in PASSING}
+    kept = {name: text for name, text in query.items() if text and name not in PASSING and not name.startswith(OFFSET)}
     return urlencode({name: value for name, value in (kept | changes).items() if value not in (None, "")})
 
 

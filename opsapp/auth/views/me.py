@@ -133,10 +133,11 @@ def confirm(context: Me, request: Request) -> Deferred:
 
 @api.get(MySessions, query=Paging, returns=[SessionShown], teams="own")
 def sessions(context: MySessions, request: Request) -> list[SessionShown]:
-    """The caller's live sessions."""
+    """The caller's live sessions: the one that asks, then the newest."""
     user = own_user(request)
     live = resources.sessions_of(request.root, user, request.node.clock.now())
-    return page_of(request, [session.shown(request.caller.session_id) for session in live])
+    rows = [session.shown(request.caller.session_id) for session in reversed(live)]
+    return page_of(request, sorted(rows, key=lambda row: not row.current))
 
 
 @api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end", teams="own")

@@ -42,6 +42,7 @@ HEALING = (
             told(
                 parts.HEALING_WINDOWS,
                 "/api/healing/maintenance",
+                paged=True,
                 acts=(
                     Act(
                         "end",
@@ -130,6 +131,7 @@ HEALING = (
             told(
                 parts.INLETS,
                 "/api/healing/inlets",
+                paged=True,
                 acts=(
                     Act(
                         "change",

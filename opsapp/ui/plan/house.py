@@ -40,6 +40,7 @@ HOUSE = (
                 name=parts.USERS,
                 key="username",
                 paged=True,
+                rows=20,
                 filters=(Field("q", "Name"), Field("role", "Role", "choice", ROLES), Field("sort", "Sort by")),
                 acts=(
                     Act("role", "Change the role", USER, inputs(UserSettings, "role")),
@@ -74,6 +75,8 @@ HOUSE = (
             told(
                 parts.INVITED,
                 "/api/invitations",
+                paged=True,
+                begins="offset-invited",
                 acts=(Act("revoke", "Revoke", "DELETE /api/invitations/{id}",
                           done="The invitation is revoked."),),
             ),
@@ -110,6 +113,7 @@ HOUSE = (
                 ),
                 name="teams",
                 paged=True,
+                rows=25,
                 empty="No team: everybody may do what their role allows, everywhere.",
                 acts=(
                     Act("change", "Change", "PUT /api/teams/{id}",
@@ -168,6 +172,8 @@ HOUSE = (
             told(
                 parts.SECRETS,
                 "/api/secrets",
+                paged=True,
+                rows=25,
                 acts=(
                     Act("value", "Replace the value", "PUT /api/secrets/{id}",
                         inputs(SecretValue), done="The new value is saved."),

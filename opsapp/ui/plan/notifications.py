@@ -58,7 +58,8 @@ def cloning(kind: ChannelDescription, *, quiet: bool) -> Act:
 
 TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,
            done="The test message was accepted. Look whether it has arrived.")  # fmt: skip
-CHANNELS = told(parts.CHANNELS, "/api/notifications/channels", acts=(TEST,))  # fmt: skip
+CHANNELS = told(parts.CHANNELS, "/api/notifications/channels?sort=failed", acts=(TEST,), paged=True,
+                begins="offset-channels")  # fmt: skip
 
 NOTIFICATIONS = (
     Page(
@@ -66,6 +67,7 @@ NOTIFICATIONS = (
         "Notifications",
         (
             CHANNELS,
+            told(parts.CHANNELS_ALL, "/api/notifications/channels"),
             Part(
                 "Deliveries",
                 "/api/notifications/deliveries",

@@ -21,13 +21,14 @@ ON_CALL = (
         "/oncall",
         "On call",
         (
-            told(parts.ON_CALL, "/api/oncall/now"),
+            told(parts.ON_CALL, "/api/oncall/now", paged=True, begins="offset-now"),
             Part(
                 "Who is called",
                 "/api/oncall/policies",
                 (Column("Policy", "name", link="/oncall/policies/{id}"), Column("Active", "enabled"),
                  Column("Severities", "severities"), Column("Tags", "tags"), Column("Repeats", "repeat")),
                 name="policies",
+                paged=True,
                 empty="No policy: an incident calls nobody.",
             ),
             told(parts.ESCALATIONS, "/api/oncall/escalations?limit=20"),

@@ -44,12 +44,15 @@ SETTINGS = (
             told(
                 parts.SESSIONS,
                 "/api/me/sessions",
+                paged=True,
                 acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),),
                           done="That session has ended."),),
             ),
             told(
                 parts.KEYS,
                 "/api/keys",
+                paged=True,
+                begins="offset-keys",
                 acts=(Act("drop", "End", "DELETE /api/keys/{id}", grave=True,
                           warns="Programs that use this key are refused at once. A key cannot be brought back.",
                           done="The key is refused from now on."),),

@@ -43,7 +43,7 @@ CONFIRM = Act(
 )
 TAKE_OUT = CONFIRM._replace(name="take_out", label="Remove the dependency", when=(("category", ("dependency_doubt",)),))
 DISMISS = Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss")
-TRUST = Part("Rules", "/api/healing/trust", name=parts.TRUST, paged=True, acts=(PROMOTE, DEMOTE))
+TRUST = Part("Rules", "/api/healing/trust", name=parts.TRUST, paged=True, rows=25, acts=(PROMOTE, DEMOTE))
 
 RECORDS = (
     Page(

@@ -148,6 +148,8 @@ class Part(NamedTuple):
     empty: str = "There is nothing yet."
     acts: tuple[Act, ...] = ()
     paged: bool = False
+    rows: int = 50  # on one of its pages: fewer, where a row has many forms
+    begins: str = "offset"  # where its page begins, by this name in the address: of a second list, one of its own
     steady: bool = False  # its pages go on before a row, so that new ones move nothing
     filters: tuple[Field, ...] = ()
     optional: bool = False  # left out for who may not see it
@@ -157,17 +159,9 @@ class Part(NamedTuple):
     key: str = "id"  # the field of a row by which acts on many of them know it
 
 
-def told(
-    name: str,
-    source: str,
-    *,
-    acts: tuple[Act, ...] = (),
-    filters: tuple[Field, ...] = (),
-    optional: bool = False,
-    asks: Asks | None = None,
-) -> Part:
+def told(name: str, source: str, **more: Any) -> Part:
     """A part that no table shows: the page's own template does, or a later part needs it."""
-    return Part("", source, name=name, hidden=True, acts=acts, filters=filters, optional=optional, asks=asks)
+    return Part("", source, name=name, hidden=True, **more)
 
 
 class PageBlock(NamedTuple):

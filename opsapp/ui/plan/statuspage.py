@@ -86,6 +86,7 @@ STATUS_PAGE = (
                     Column("Domain", "public_url"),
                 ),
                 name="pages",
+                paged=True,
                 empty="No page of its own yet.",
                 acts=(Act("delete", "Delete", "DELETE /api/status/pages/{slug}", grave=True, warns=DELETES),),
             ),

@@ -10,7 +10,6 @@ from opsapp.audit.records import AuditEntry
 from opsapp.auth.records import UserShown
 from opsapp.automations.records import SecretRecord
 from opsapp.ui import sentences
-from opsapp.ui.choices import PickOption
 from opsapp.ui.parts import AUTOMATIONS, ENTRIES, INVITED, SECRETS, USERS, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.ui.sentences import Sentence
@@ -72,12 +71,7 @@ def _user(row: UserShown) -> UserLine:
 
 def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
     names = {row.id: row.name for row in answers[AUTOMATIONS]}
-    choices = tuple(PickOption(*pair) for pair in sorted(names.items(), key=lambda pair: pair[1].lower()))
-    return {
-        "secrets": [_secret(row, names) for row in answers[SECRETS]],
-        "row": {},
-        "choices": {"allowed_for": choices, "automation_id": choices},
-    }
+    return {"secrets": [_secret(row, names) for row in answers[SECRETS]], "row": {}}
 
 
 def _secret(row: SecretRecord, names: dict[str, str]) -> SecretLine:

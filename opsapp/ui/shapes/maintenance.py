@@ -11,7 +11,21 @@ from zoneinfo import ZoneInfo
 from opsapp.lib.enumerated import listed
 from opsapp.maintenance.records import CalendarEntry, WindowRecord
 from opsapp.ui.clocks import by_readers_clock
-from opsapp.ui.parts import AGENTS, CALENDAR, COVERED, EVERYTHING, HELD, MONITORS, OWN, STORED_WINDOW, WINDOW, WINDOWS
+from opsapp.ui.parts import (
+    AGENTS,
+    CALENDAR,
+    COVERED,
+    EVERYTHING,
+    HELD,
+    MONITORS,
+    OWN,
+    STORED_WINDOW,
+    WINDOW,
+    WINDOWS,
+    WINDOWS_OFF,
+    WINDOWS_PAST,
+    WINDOWS_PLANNED,
+)
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.records import plain
 
@@ -31,7 +45,6 @@ CHOOSING = {"covers", "scope", "everything"}  # what an address says that is cho
 
 
 class WindowLine(NamedTuple):
-    state: str  # active, planned, past or off
     sentence: str
     row: WindowRecord
 
@@ -91,26 +104,17 @@ def _covered(scope: Sequence[str], names: KnownNames) -> str:
 def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers)
     zone = service_zone(answers)
-    shown = [_window(row, names) for row in answers[WINDOWS]]
-    by_state = {state: [window for window in shown if window.state == state] for state in ("active", "planned", "off")}
-    past = [window for window in shown if window.state == "past"]
-    held = [holds.window_line(row) for row in answers[HELD]]
+    by_state = {"now": WINDOWS, "planned": WINDOWS_PLANNED, "off": WINDOWS_OFF, "past": WINDOWS_PAST}
     return {
-        "now": by_state["active"],
-        "planned": sorted(by_state["planned"], key=lambda window: window.row.next_start or 0),
-        "off": by_state["off"],
-        "past": sorted(past, key=lambda window: window.row.end, reverse=True),
-        "held": held,
+        **{state: [_window(row, names) for row in answers[part]] for state, part in by_state.items()},
+        "held": [holds.window_line(row) for row in answers[HELD]],
         "month": month_of(answers[CALENDAR], reader),
         "zone": zone,
-        "none": not shown and not held,
     }
 
 
 def _window(row: WindowRecord, names: KnownNames) -> WindowLine:
-    ahead = row.next_start is not None
-    state = "active" if row.active else "off" if not row.enabled else "planned" if ahead else "past"
-    return WindowLine(state, silences(row.scope, row.autonomy_override, names), row)
+    return WindowLine(silences(row.scope, row.autonomy_override, names), row)
 
 
 # -- the calendar

@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from opsapp.lib.durations import in_words
 from opsapp.lib.enumerated import listed
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES, TYPES, reason_of
 from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
-from opsapp.ui.parts import AUTOMATIONS, CHANNEL, CHANNELS, CONFIGURED, DELIVERIES, DELIVERY, FAILED, WAITING
+from opsapp.ui.parts import (
+    AUTOMATIONS,
+    CHANNEL,
+    CHANNELS,
+    CHANNELS_ALL,
+    CONFIGURED,
+    DELIVERIES,
+    DELIVERY,
+    FAILED,
+    WAITING,
+)
 from opsapp.ui.parts import TYPES as OFFERED
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
@@ -60,15 +71,14 @@ MEANINGS = {
 
 
 def overview(answers: Answers, reader: Reader) -> dict[str, object]:
-    channels = [channel_of(row) for row in answers[CHANNELS]]
     failed = [sent_of(row) for row in answers[FAILED]]
     retried = [sent_of(row) for row in answers[WAITING] if row.error]
     configured = answers.known(CONFIGURED)
     web_is_known = configured and any(key.name == "web.base_url" and key.value for key in configured.settings)
     return {
         "without_address": not web_is_known,
-        "channels": sorted(channels, key=lambda channel: (channel.state != "failed", channel.row.name.lower())),
-        "routes": [_route(severity, channels) for severity in reversed(SEVERITIES)],
+        "channels": [channel_of(row) for row in answers[CHANNELS]],
+        "routes": [_route(severity, answers[CHANNELS_ALL]) for severity in reversed(SEVERITIES)],
         "failed": failed if not reader.query.get("status") else [],
         "retried": retried,
         "sent": [sent_of(row) for row in answers[DELIVERIES]],
@@ -93,7 +103,7 @@ def channel_of(row: ChannelRecord) -> ChannelLine:
 def takes(row: ChannelRecord) -> str:
     which = "All messages" if len(row.severities) == len(SEVERITIES) else listed(row.severities).capitalize()
     about = f" about {listed(row.tags)}" if row.tags else ""
-    how = f", collected for {row.digest_s} s" if row.digest_s else ""
+    how = f", collected for {in_words(row.digest_s)}" if row.digest_s else ""
     answers = f" Its links answer as {row.answers_as}." if row.answers_as else ""
     return f"{which}{about}{how}.{answers}"
 
@@ -106,11 +116,11 @@ def quiet(row: ChannelRecord) -> str:
     return f"{listed(hours.severities).capitalize()} wait from {hours.start} to {hours.end}{days}."
 
 
-def _route(severity: str, channels: list[ChannelLine]) -> SeverityRoute:
+def _route(severity: str, channels: list[ChannelRecord]) -> SeverityRoute:
     names = [
-        channel.row.name + (f" (only {listed(channel.row.tags)})" if channel.row.tags else "")
+        channel.name + (f" (only {listed(channel.tags)})" if channel.tags else "")
         for channel in channels
-        if channel.row.enabled and severity in channel.row.severities
+        if channel.enabled and severity in channel.severities
     ]
     return SeverityRoute(severity, MEANINGS[severity], tuple(names))
 

@@ -35,7 +35,8 @@ SIGNS = {"create": "+", "update": "~", "delete": "−"}
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
 ORDER = ("fail", "warn", "ok")
 TO_TEXT = json.JSONEncoder(ensure_ascii=False).encode
-MOST_YAML = 200  # of more things than that, each is one line of the document; and of a kind so many are shown folded
+MOST_YAML = 200  # of more things than that, each is one line of the document
+FOLDED = 50  # of each kind
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -56,11 +57,10 @@ class DocumentChange(NamedTuple):
 
 def settings(answers: Answers, reader: Reader) -> dict[str, object]:
     own = answers[OWN]
-    sessions = sorted(answers[SESSIONS], key=lambda row: (not row.current, -row.created_at))
     return {
         "own": own,
         "row": plain(own) | {"timezone": own.timezone or ""},
-        "mine": sessions,
+        "mine": answers[SESSIONS],
         "keys": [(row, f"{_kind_of(row)}, made by {row.username}") for row in answers[KEYS]],
         "local": own.source == "local",
         "factor_here": own.source != "oidc",
@@ -114,14 +114,14 @@ def as_code(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "row": {"document": document_text(document), "prune": "false"},
         "kinds": [folded(kind, entries) for kind, entries in document.items() if entries],
-        "most": MOST_YAML,
+        "most": FOLDED,
         "said_change": change_words,
     }
 
 
 def folded(kind: str, entries: list[JsonObject]) -> FoldedKind:
     """The first of them, each folded away."""
-    shown = tuple((_name_in(entry) or kind, yaml_text([entry])) for entry in entries[:MOST_YAML])
+    shown = tuple((_name_in(entry) or kind, yaml_text([entry])) for entry in entries[:FOLDED])
     return FoldedKind(kind, len(entries), shown)
 
 

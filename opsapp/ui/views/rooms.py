@@ -141,7 +141,7 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
         "sections": [section for section in sections if not section.part.hidden],
         "live_main": builder.told_of(page) if page.template == builder.GENERIC else "",
         "saved_filters": [row for row in rows if row.path == path],
-        "totals": {section.name: section.total for section in sections},
+        "lists": {section.name: section for section in sections},
         "answers": answers,
     }
     shaped = {} if made_of.shape is None else made_of.shape(answers, reader)
