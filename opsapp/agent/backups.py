@@ -12,10 +12,10 @@ import os
 import re
 import time
 from datetime import datetime
-from typing import List, Optional
+from typing import IO, List, Optional
 
 from .local import Backup
-from .native import Context, Ran, done, failed, step
+from .native import Context, Ran, done, failed, not_configured, step
 from .services import ask
 
 ASK_S = 60.0
@@ -24,13 +24,17 @@ ASK_S = 60.0
 def newest_at(backup: Backup) -> Optional[float]:
     """The time of the newest backup, None when nobody can tell. No backup at all counts as made in 1970."""
     if backup.files:
-        times = [os.stat(path).st_mtime for path in glob.glob(backup.files) if os.path.isfile(path)]
-        return max(times, default=0.0)
+        path = _newest_file(backup.files)
+        return 0.0 if path is None else os.path.getmtime(path)
     argv = list(backup.newest) or [*restic(backup), "snapshots", "--json", "--latest", "1"]
     code, output = ask(argv, ASK_S)
     if code != 0:
         return None
     return _restic_time(output) if backup.restic and not backup.newest else _epoch(output)
+
+
+def _newest_file(pattern: str) -> Optional[str]:
+    return max(filter(os.path.isfile, glob.glob(pattern)), key=os.path.getmtime, default=None)
 
 
 def age_hours(backup: Backup) -> Optional[float]:
@@ -46,7 +50,7 @@ def restic(backup: Backup) -> List[str]:
 def trigger_backup(context: Context) -> Ran:
     backup = context.config.backups.get(context.params.source)
     if backup is None:
-        return _unknown(context, context.params.source)
+        return not_configured("backup", context.params.source, context.config.backups)
     if backup.run:
         return context.run(list(backup.run))
     if backup.unit:
@@ -60,17 +64,15 @@ def trigger_backup(context: Context) -> Ran:
 def verify_backup(context: Context) -> Ran:
     backup = context.config.backups.get(context.params.backup_set)
     if backup is None:
-        return _unknown(context, context.params.backup_set)
+        return not_configured("backup", context.params.backup_set, context.config.backups)
     if backup.verify:
         return context.run(list(backup.verify))
     if backup.restic:
         return context.run([*restic(backup), "check"])
     if not backup.files:
         return failed(f"no_capable_handler: nothing says how the backup {backup.name!r} is verified")
-    paths = [path for path in glob.glob(backup.files) if os.path.isfile(path)]
-    if not paths:
-        return failed(f"there is no backup at {backup.files}")
-    return _read_through(context, max(paths, key=lambda path: os.stat(path).st_mtime))
+    path = _newest_file(backup.files)
+    return failed(f"there is no backup at {backup.files}") if path is None else _read_through(context, path)
 
 
 def _read_through(context: Context, path: str) -> Ran:
@@ -83,10 +85,15 @@ def _read_through(context: Context, path: str) -> Ran:
         if path.endswith(ending):
             return context.run([program, "--test", "--", path])
     with open(path, "rb") as file:
-        while file.read(1024 * 1024):
-            if context.cancel or time.monotonic() > context.deadline:
-                return Ran("timeout", None, b"", "ran into its time-out")
-    return done(f"{path} was read whole")
+        return _late(context, file) or done(f"{path} was read whole")
+
+
+def _late(context: Context, content: IO[bytes]) -> Optional[Ran]:
+    """None once all of it was read in time."""
+    while content.read(1024 * 1024):
+        if context.cancel or time.monotonic() > context.deadline:
+            return Ran("timeout", None, b"", "ran into its time-out")
+    return None
 
 
 def _read_tar(context: Context, path: str) -> Ran:
@@ -98,17 +105,12 @@ def _read_tar(context: Context, path: str) -> Ran:
             for member in archive:
                 count += 1
                 content = archive.extractfile(member) if member.isreg() else None
-                while content and content.read(1024 * 1024):
-                    if context.cancel or time.monotonic() > context.deadline:
-                        return Ran("timeout", None, b"", "ran into its time-out")
+                late = _late(context, content) if content else None
+                if late:
+                    return late
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
         return failed(f"{path} cannot be read: {error}")
     return done(f"{path}: {count} entries were read whole") if count else failed(f"{path} holds nothing")
-
-
-def _unknown(context: Context, name: str) -> Ran:
-    known = ", ".join(sorted(context.config.backups)) or "none"
-    return failed(f"no_capable_handler: this agent's configuration has no backup {name!r} (it has: {known})")
 
 
 def _epoch(output: str) -> Optional[float]:

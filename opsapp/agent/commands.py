@@ -15,7 +15,7 @@ from opsapp.wire.fields import dumps
 
 from . import unittimes
 from .capabilities import ToolManifest
-from .executor import CommandAnswer, CommandTask, Handler
+from .executor import CommandAnswer, CommandTask, Handler, refused
 from .paths import NotAllowed, PathRules
 from .proc import maybe, processes
 from .processes import Ran, RunOptions, run
@@ -79,7 +79,7 @@ def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
     params: ServiceCommand = task.params
     argv = service_argv(capabilities, params.service, params.action)
     if not argv:
-        return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))
+        return refused("no_capable_handler: no service manager works here")
     if params.timeout:
         return CommandAnswer(_run(task, argv))
     patience = unittimes.for_service(params.service)
@@ -134,7 +134,7 @@ def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> Com
     params: LogParams = task.params
     if params.source == "journald":
         if not capabilities.usable("journalctl"):
-            return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: journalctl does not work here"))
+            return refused("no_capable_handler: journalctl does not work here")
         return CommandAnswer(
             _run(
                 task,
@@ -145,9 +145,9 @@ def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> Com
         with rules.open_for_reading(params.path or "", params.role) as file:
             return CommandAnswer(Ran("done", 0, tail(file, params.lines)))
     except NotAllowed as error:
-        return CommandAnswer(Ran("failed", None, b"", f"not_allowed: {error}"))
+        return refused(f"not_allowed: {error}")
     except OSError as error:
-        return CommandAnswer(Ran("failed", None, b"", f"{error.strerror}: {params.path}"))
+        return refused(f"{error.strerror}: {params.path}")
 
 
 def tail(file, lines: int) -> bytes:

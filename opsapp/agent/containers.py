@@ -12,12 +12,12 @@ import os
 import shutil
 import time
 from functools import partial
-from typing import Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from opsapp.wire.fields import JsonObject
 
 from .config import AgentConfig
-from .disk import write_whole
+from .disk import read_json, write_json
 from .questions import RepeatedQuestion
 from .services import ask
 
@@ -104,7 +104,7 @@ class KnownContainers:
         self._path = path
         self._keep_s = keep_s
         self._looked_at = 0.0
-        self._rows: Dict[str, KnownContainer] = self._load()
+        self._rows: Dict[str, KnownContainer] = read_json(path, _known_rows, {})
 
     def note(self, runtime: str, containers: List[Container], now: float) -> None:
         self._looked_at = now
@@ -123,7 +123,7 @@ class KnownContainers:
                     rows[name] = row._replace(gone_at=gone_at)
         if rows != self._rows:
             self._rows = rows
-            self._save()
+            write_json(self._path, {name: row._asdict() for name, row in rows.items()})
 
     def lasting(self, name: str) -> Optional[bool]:
         row = self._rows.get(name)
@@ -147,24 +147,9 @@ class KnownContainers:
             for row in self._rows.values()
         )
 
-    def _load(self) -> Dict[str, KnownContainer]:
-        try:
-            with open(self._path, encoding="utf-8") as file:
-                rows = json.load(file)
-            return {
-                name: KnownContainer(*(row[field] for field in KnownContainer._fields)) for name, row in rows.items()
-            }
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("cannot read %s: %s", self._path, error)
-            return {}
 
-    def _save(self) -> None:
-        try:
-            write_whole(self._path, json.dumps({name: row._asdict() for name, row in self._rows.items()}).encode())
-        except OSError as error:
-            log.warning("cannot write %s: %s", self._path, error)
+def _known_rows(rows: Any) -> Dict[str, KnownContainer]:
+    return {name: KnownContainer(*(row[field] for field in KnownContainer._fields)) for name, row in rows.items()}
 
 
 def inspect(name: str) -> Optional[JsonObject]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import json
 import logging
 import os
 import threading
-from typing import Iterator, List, Optional
+from typing import Any, Callable, Iterator, List, Optional, TypeVar
 
+T = TypeVar("T")
 log = logging.getLogger("disk")
 PIECE = 65536
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -106,6 +108,26 @@ def write_whole(path: str, data: bytes, mode: int = 0o600) -> None:
         os.close(handle)
     os.rename(temporary, path)
     sync_directory(os.path.dirname(path))
+
+
+def read_json(path: str, read: Callable[[Any], T], missing: T) -> T:
+    """What `read` makes of it; `missing` where there is no such file, or it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read(json.load(file))
+    except FileNotFoundError:
+        return missing
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("cannot read %s: %s", path, error)
+        return missing
+
+
+def write_json(path: str, value: object) -> None:
+    """What cannot be written is learned again."""
+    try:
+        write_whole(path, json.dumps(value).encode())
+    except OSError as error:
+        log.warning("cannot write %s: %s", path, error)
 
 
 def _create(path: str, mode: int) -> int:

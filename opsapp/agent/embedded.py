@@ -30,11 +30,11 @@ from opsapp.wire.version import VERSION
 from . import domains, leftovers, protection
 from .config import PROTECTED
 from .disk import take_lock
-from .executor import CommandAnswer, CommandExecutor, CommandTask
+from .executor import CommandAnswer, CommandExecutor, CommandTask, refused
 from .journal import ACCEPTED, CommandJournal
 from .kept import Manner, Nursery, open_nursery
 from .outputs import Outputs
-from .processes import ProcessGroup, Ran, RunOptions, Starter, end_orphans, run
+from .processes import ProcessGroup, Ran, RunOptions, Starter, end_orphans, failed, run
 
 log = logging.getLogger("executor")
 AT_ONCE = 2000  # threads; the service bounds what it asks for
@@ -99,11 +99,11 @@ class Programs:
     def __call__(self, task: CommandTask) -> CommandAnswer:
         params: ProgramCommand = task.params
         group: List[ProcessGroup] = []
-        refused = params.action_type and protection.refusal(
+        refusal = params.action_type and protection.refusal(
             params.action_type, HealParams.read(params.params), {*PROTECTED, *params.protected}
         )
-        if refused:
-            return CommandAnswer(Ran("failed", None, b"", refused))
+        if refusal:
+            return refused(refusal)
 
         def started(begun: ProcessGroup) -> None:
             group[:] = [begun]
@@ -112,7 +112,7 @@ class Programs:
         try:
             directory = leftovers.make_directory(params.name)
         except OSError as error:
-            return CommandAnswer(Ran("failed", None, b"", f"cannot be started: {error.strerror}"))
+            return refused(f"cannot be started: {error.strerror}")
         try:
             ran, step = self._steps(task, directory, started)
             if ran.status in ("timeout", "cancelled"):
@@ -135,7 +135,7 @@ class Programs:
         ran, argv = Ran("done", 0, b""), [""]
         for argv in steps:
             if params.script is None and shutil.which(argv[0], path=env.get("PATH")) is None:
-                return Ran("failed", None, output, "No such file or directory"), argv[0]
+                return failed("No such file or directory", output), argv[0]
             manner = RunOptions(
                 directory,
                 params.umask,

@@ -16,7 +16,7 @@ from opsapp.wire.fields import WireError
 from opsapp.wire.reports import CommandResult
 
 from .journal import ACCEPTED, STARTED, CommandJournal
-from .processes import Cancel, ProcessGroup, Ran, end_orphans
+from .processes import Cancel, ProcessGroup, Ran, end_orphans, failed
 
 log = logging.getLogger("executor")
 HEAL_THREADS = 2  # of their own, so that long shells do not keep a heal waiting
@@ -45,6 +45,10 @@ class CommandTask:
 
 
 Handler = Callable[[CommandTask], CommandAnswer]
+
+
+def refused(reason: str, data: Optional[dict] = None) -> CommandAnswer:
+    return CommandAnswer(failed(reason), data)
 
 
 class CommandExecutor:
@@ -86,7 +90,7 @@ class CommandExecutor:
                 continue
             stopped = end_orphans(entry.group)
             left = "; what was left of it was stopped" if stopped else ""
-            self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), None, entry.at)
+            self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), entry.at)
 
     def submit(self, command: CommandSent) -> bool:
         """Take a command, which is on the disk when this returns; True when it is new, OSError when it cannot be
@@ -107,7 +111,7 @@ class CommandExecutor:
     def settle(self, name: str, ran: Ran) -> None:
         """The end of a command that an earlier agent process began."""
         if self.journal.state(name) == STARTED:
-            self._finish(name, ran, None, self._clock())
+            self._finish(name, ran, self._clock())
 
     def hold(self, name: str, seconds: float) -> bool:
         """Start nothing more and wait until only `name` runs; False, and on as before, when that takes too long."""
@@ -151,14 +155,14 @@ class CommandExecutor:
 
     def _run(self, command: CommandSent, lane: str) -> None:
         name, began = command.command_id, self._clock()
-        refused = self._refuse(command, began)
-        if refused:
-            self._finish(name, refused, None, began)
+        refusal = self._refuse(command, began)
+        if refusal:
+            self._finish(name, refusal, began)
             return
         try:
             params = read_params(command.type, command.params)
         except WireError as error:
-            self._finish(name, Ran("failed", None, b"", f"bad_params: {error}"), None, began)
+            self._finish(name, failed(f"bad_params: {error}"), began)
             return
         task = CommandTask(command, params, self)
         with self._wake:
@@ -172,12 +176,12 @@ class CommandExecutor:
             try:
                 self.journal.start(name, began)
             except OSError as error:  # what cannot be written down is not done
-                self._finish(name, Ran("failed", None, b"", f"no_space: {error.strerror}"), None, began)
+                self._finish(name, failed(f"no_space: {error.strerror}"), began)
                 return
             self._started(name, began)
             answer = self._handle(task)
             if answer.ran is not None:
-                self._finish(name, answer.ran, answer.data, began)
+                self._finish(name, answer.ran, began, answer.data)
         finally:
             with self._wake:
                 del self._tasks[name]
@@ -192,9 +196,9 @@ class CommandExecutor:
                 self._cancelled.discard(name)
                 return Ran("cancelled", None, b"", "cancelled before it started")
         if now - entry.at > self._start_expiry_s:
-            return Ran("failed", None, b"", "it could not be started in time")
+            return failed("it could not be started in time")
         if command.type not in self.handlers:
-            return Ran("failed", None, b"", f"bad_params: this agent knows no command {command.type!r}")
+            return failed(f"bad_params: this agent knows no command {command.type!r}")
         return None
 
     def _handle(self, task: CommandTask) -> CommandAnswer:
@@ -202,9 +206,9 @@ class CommandExecutor:
             return self.handlers[task.type](task)
         except Exception as error:  # whatever a handler does, the command must come to an end
             log.exception("command %s failed inside the agent", task.id)
-            return CommandAnswer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
+            return refused(f"agent error: {type(error).__name__}: {error}")
 
-    def _finish(self, name: str, ran: Ran, data: Optional[dict], began: float) -> None:
+    def _finish(self, name: str, ran: Ran, began: float, data: Optional[dict] = None) -> None:
         output, truncated = clean_output(ran.output)
         reason = (ran.reason or "")[:2000] or None
         result = CommandResult(name, ran.status, ran.exit_code, output, truncated, reason, began, self._clock(), data)

@@ -13,7 +13,7 @@ import queue
 import secrets
 import stat
 import time
-from typing import Any, Optional, Tuple
+from typing import Any, Iterator, Optional, Tuple
 
 from opsapp.wire.commands import FileGetParams, FilePutParams
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk
@@ -32,11 +32,17 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 _DIGESTS: "collections.OrderedDict[Tuple[int, ...], str]" = collections.OrderedDict()
 
 
-class FileGet(OpenStream):
-    def __init__(self, number: int, params: FileGetParams, ws: ServerSocket, rules: PathRules, most: int):
+class FileStream(OpenStream):
+    """`most`: bytes of a file."""
+
+    def __init__(self, number: int, params: Any, ws: ServerSocket, rules: PathRules, most: int):
         super().__init__(number, params, ws)
         self._rules = rules
         self._most = most
+
+
+class FileGet(FileStream):
+    params: FileGetParams
 
     def run(self) -> None:
         try:
@@ -58,10 +64,7 @@ class FileGet(OpenStream):
         self.say(StreamOpened(self.number, size, about.st_mtime, offset, end - offset, self.params.path, whole))
         file.seek(offset)
         digest, place = hashlib.sha256(), offset
-        while place < end:
-            data = file.read(min(CHUNK, end - place))
-            if not data:
-                raise StreamStopped("io_error", "the file became shorter while it was read")
+        for data in _pieces(file, end - offset):
             digest.update(data)
             self.send_chunk(place, data)
             place += len(data)
@@ -75,21 +78,26 @@ class FileGet(OpenStream):
         known = _DIGESTS.get(key)
         if known:
             return known
-        digest, left, until = hashlib.sha256(), size, time.monotonic() + DIGEST_S
-        while left and not self.left.is_set():
-            data = file.read(min(CHUNK, left))
-            if not data:
-                raise StreamStopped("io_error", "the file became shorter while it was read")
-            if time.monotonic() > until:
+        digest, until = hashlib.sha256(), time.monotonic() + DIGEST_S
+        for data in _pieces(file, size):
+            if self.left.is_set() or time.monotonic() > until:
                 return None
             digest.update(data)
-            left -= len(data)
         if size == about.st_size and time.time() - about.st_mtime > SETTLED_S:
             # (a younger one may change and look the same)
             _DIGESTS[key] = digest.hexdigest()
             while len(_DIGESTS) > DIGESTS_MOST:
                 _DIGESTS.popitem(last=False)
         return digest.hexdigest()
+
+
+def _pieces(file: Any, size: int) -> Iterator[bytes]:
+    while size > 0:
+        data = file.read(min(CHUNK, size))
+        if not data:
+            raise StreamStopped("io_error", "the file became shorter while it was read")
+        yield data
+        size -= len(data)
 
 
 def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
@@ -106,13 +114,13 @@ def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
     raise StreamStopped("too_large", f"what the kernel tells here has more than {MADE_UP_MOST} bytes")
 
 
-class FilePut(OpenStream):
+class FilePut(FileStream):
     """Chunks come in the session's thread and are written in this stream's own."""
 
+    params: FilePutParams
+
     def __init__(self, number: int, params: FilePutParams, ws: ServerSocket, rules: PathRules, most: int):
-        super().__init__(number, params, ws)
-        self._rules = rules
-        self._most = most
+        super().__init__(number, params, ws, rules, most)
         self._inbox: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._granted = WINDOW
         self._received = 0

@@ -14,7 +14,7 @@ from typing import Any, List
 from opsapp.wire.actionparams import FirewallRule, HealParams
 
 from .basechains import HOOKS, base_chains, droppers, obstacle
-from .native import Context, Ran, done, failed, step
+from .native import Context, Ran, failed, step
 from .services import ask
 
 TABLE = ("inet", "opsapp")
@@ -65,7 +65,7 @@ def add_nft_rule(context: Context) -> Ran:
     chain = HOOKS[rule.direction]
     hook = f"{{ type filter hook {chain} priority -10 ; policy accept ; }}"
     places = [(*TABLE, chain)]
-    made = _all(context, [["nft", "add", "table", *TABLE], ["nft", "add", "chain", *TABLE, chain, hook]])
+    made = context.run_all([["nft", "add", "table", *TABLE], ["nft", "add", "chain", *TABLE, chain, hook]])
     if made.status != "done":
         return made
     if rule.action == "accept":
@@ -76,7 +76,7 @@ def add_nft_rule(context: Context) -> Ran:
         places += [(other.family, other.table, other.name) for other in others if (other.family, other.table) != TABLE]
     # The newest decides: it comes before the rules that are there.
     words = [*nft_words(rule), "comment", f'"{mark}"']
-    ran = _all(context, [["nft", "insert", "rule", *place, *words] for place in places])
+    ran = context.run_all([["nft", "insert", "rule", *place, *words] for place in places])
     return _opened(ran, rule, mark) if rule.action == "accept" and ran.status == "done" else ran
 
 
@@ -131,18 +131,20 @@ def _remove_nft(context: Context) -> Ran:
         handle = re.search(r"# handle (\d+)$", line)
         if context.state["mark"] in line and handle:
             wanted.append(["nft", "delete", "rule", *table, chain, "handle", handle.group(1)])
-    return _all(context, wanted)
+    return context.run_all(wanted)
 
 
 # ---- iptables
 @step
 def add_iptables_rule(context: Context) -> Ran:
     rule = given_rule(context)
-    return _beside("iptables", rule, _all(context, iptables(rule, context.state["mark"], "-I", _has_ip6tables())))
+    return _beside("iptables", rule, context.run_all(iptables(rule, context.state["mark"], "-I", _has_ip6tables())))
 
 
 def _remove_iptables(context: Context) -> Ran:
-    return _all(context, iptables(FirewallRule(**context.state["rule"]), context.state["mark"], "-D", _has_ip6tables()))
+    return context.run_all(
+        iptables(FirewallRule(**context.state["rule"]), context.state["mark"], "-D", _has_ip6tables())
+    )
 
 
 def _has_ip6tables() -> bool:
@@ -176,7 +178,7 @@ def add_ufw_rule(context: Context) -> Ran:
     if rule.protocol == "icmp":
         return failed("ufw has no rules for icmp")
     argv = ["ufw", "prepend", *ufw_words(rule), "comment", context.state["mark"]]
-    return _beside("ufw", rule, _all(context, [argv]))
+    return _beside("ufw", rule, context.run(argv))
 
 
 def ufw_words(rule: FirewallRule) -> List[str]:
@@ -192,7 +194,7 @@ def add_firewalld_rule(context: Context) -> Ran:
     if rule.direction == "out":
         return failed("firewalld has no rich rules for what leaves")
     argvs = [["firewall-cmd", f"--add-rich-rule={rich}"] for rich in _rich(rule)]
-    return _beside("firewall-cmd", rule, _all(context, argvs))
+    return _beside("firewall-cmd", rule, context.run_all(argvs))
 
 
 def _rich(rule: FirewallRule) -> List[str]:
@@ -217,17 +219,7 @@ def remove_rule(context: Context) -> Ran:
     if tool == "iptables":
         return _remove_iptables(context)
     if tool == "ufw":
-        return _all(context, [["ufw", "--force", "delete", *ufw_words(rule)]])
+        return context.run(["ufw", "--force", "delete", *ufw_words(rule)])
     if tool == "firewall-cmd":
-        return _all(context, [["firewall-cmd", f"--remove-rich-rule={rich}"] for rich in _rich(rule)])
+        return context.run_all([["firewall-cmd", f"--remove-rich-rule={rich}"] for rich in _rich(rule)])
     return failed("no firewall was found when the rule was made")
-
-
-def _all(context: Context, argvs: List[List[str]]) -> Ran:
-    output = b""
-    for argv in argvs:
-        ran = context.run(argv)
-        output += ran.output
-        if ran.status != "done":
-            return ran._replace(output=output)
-    return Ran("done", 0, output or done("nothing had to be done").output)

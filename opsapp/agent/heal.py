@@ -22,7 +22,7 @@ from opsapp.wire.reports import HostReport, Passed
 from . import protection, unittimes
 from .armed import CONFIRMED, UNDONE, Armed
 from .declared import checked_steps
-from .executor import CommandAnswer, CommandTask
+from .executor import CommandAnswer, CommandTask, refused
 from .fits import FITS
 from .journal import CommandJournal
 from .looks import CauseLooks, finder
@@ -80,7 +80,7 @@ class Healer:
     def __call__(self, task: CommandTask) -> CommandAnswer:
         asks = task.params.phase in ASKING  # whoever asks may know
         if not (asks or self._journal.admit(task.params.token, task.store)):
-            return _refused("stale_token", {"newest": self._journal.newest(task.store)})
+            return refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
 
     def perform(self, task: Any) -> CommandAnswer:
@@ -121,7 +121,7 @@ class Healer:
         told = HealParams.read(params)
         protected = protection.refusal(action.name, told, self._host.protected)
         if protected:
-            return _refused(protected)
+            return refused(protected)
 
         def fits(handler: Handler) -> bool:
             return not handler.when or FITS[handler.when](told, self._host)
@@ -129,13 +129,13 @@ class Healer:
         handler = action.choose(self._host.capabilities.usable, fits)
         if handler is None:
             usable = [tool for tool in action.tools() if self._host.capabilities.usable(tool)]
-            return _refused("no_capable_handler", {"looked_for": action.tools(), "unfit": usable})
+            return refused("no_capable_handler", {"looked_for": action.tools(), "unfit": usable})
         snapshot, why = self._take(task, action)
         if snapshot is None and action.reversible:
-            return _refused(f"no_snapshot: {why}", {"snapshot": None})
+            return refused(f"no_snapshot: {why}", {"snapshot": None})
         state = snapshot.state if snapshot else {}
         if action.snapshot == "process" and not state:
-            return _refused(f"no_snapshot: {why}", {"snapshot": None})
+            return refused(f"no_snapshot: {why}", {"snapshot": None})
         data: Dict[str, object] = {"handler": list(handler.tools), "snapshot": snapshot and plain(snapshot)}
         if why:
             data["snapshot_missing"] = why
@@ -189,15 +189,15 @@ class Healer:
     def _rollback(self, task: Any, action: Action) -> CommandAnswer:
         kind = KINDS.get(action.rollback or "")
         if kind is None or kind.restore is None:
-            return _refused("not_reversible")
+            return refused("not_reversible")
         sent = task.params.snapshot
         snapshot = snapshot_of(sent) if sent else self._snapshots.load(task.params.heal_id)
         if not snapshot or snapshot.kind != action.rollback:
-            return _refused("no_snapshot")
+            return refused("no_snapshot")
         try:
             ran, steps, now = self._restore(task, action, snapshot)
         except (OSError, ValueError, KeyError) as error:
-            return _refused(f"the state cannot be looked at: {error}", {"restored": False})
+            return refused(f"the state cannot be looked at: {error}", {"restored": False})
         if now is not None:
             self._armed.settle(task.params.heal_id, UNDONE)
         return CommandAnswer(ran, {"restored": now is not None, "steps": _told(steps), "state": now})
@@ -230,7 +230,7 @@ class Healer:
             )
         if state == CONFIRMED:
             return CommandAnswer(Ran("done", 0, b""), {"armed": False, "kept": True})
-        return _refused(
+        return refused(
             f"undone: nobody confirmed {action.name} in time", {"armed": False, "kept": False, "state": state}
         )
 
@@ -294,10 +294,6 @@ def _patience(task: Any, action: Action, params: HealParams) -> unittimes.UnitPa
     """The time that was asked for, else the time that systemd gives the units."""
     given = task.params.timeout
     return unittimes.UnitPatience(float(given)) if given else unittimes.for_action(action, params)
-
-
-def _refused(reason: str, data: Optional[dict] = None) -> CommandAnswer:
-    return CommandAnswer(Ran("failed", None, b"", reason), data)
 
 
 def _told(steps: List[StepRun]) -> List[Dict[str, object]]:

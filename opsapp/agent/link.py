@@ -11,7 +11,7 @@ import random
 import socket
 import threading
 import time
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 from urllib.parse import quote
 
 from opsapp.wire.commands import fit_result
@@ -158,16 +158,19 @@ class Link:
 
     def check(self) -> bool:
         """Whether the server takes a report of this program. Nothing the answer asks for is done."""
-        body = dumps(plain(self._reporter.measure("start")))
         try:
-            answer, _ = request(self._address, "POST", self._path("report"), self._config.key, body=body)
-            if answer.status == 200:
-                read_poll_answer(loads(answer.body))
-                return True
-            log.error("%s", self._explain(answer))
+            self._answer_to(plain(self._reporter.measure("start")))
         except (TransportError, WireError) as error:
             log.error("%s", error)
-        return False
+            return False
+        return True
+
+    def _answer_to(self, report: Dict[str, object]) -> Tuple[PollAnswer, str]:
+        """What the server answers, and from which address it was asked."""
+        answer, ip = request(self._address, "POST", self._path("report"), self._config.key, body=dumps(report))
+        if answer.status != 200:
+            raise TransportError(self._explain(answer))
+        return read_poll_answer(loads(answer.body)), ip
 
     def _try_session(self) -> bool:
         """True when there was a session and the next one should be tried soon."""
@@ -255,21 +258,17 @@ class Link:
         """Send a report by polling; True when the server took it and its answer has been handled."""
         self._retry_after = 0.0
         results, outcomes = self._results(), self._outcomes.waiting()
-        body = dumps(
-            {
-                **plain(report),
-                "held": list(map(plain, self._executor.journal.held())),
-                "results": list(map(plain, results)),
-                "outcomes": list(map(plain, outcomes)),
-                "policy_version": self.policy_version(),
-                "features": FEATURES,
-            }
-        )
+        body = {
+            **plain(report),
+            "held": list(map(plain, self._executor.journal.held())),
+            "results": list(map(plain, results)),
+            "outcomes": list(map(plain, outcomes)),
+            "policy_version": self.policy_version(),
+            "features": FEATURES,
+        }
         try:
-            answer, ip = request(self._address, "POST", self._path("report"), self._config.key, body=body)
-            if answer.status != 200:
-                raise TransportError(self._explain(answer))
-            self._see_to(read_poll_answer(loads(answer.body)))
+            answer, ip = self._answer_to(body)
+            self._see_to(answer)
         except (TransportError, WireError) as error:
             log.info("%s", error)
             self._spool.keep(report)

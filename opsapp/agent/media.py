@@ -7,10 +7,10 @@ Must not: delete media; touch a download that is on its way.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .local import Instance
-from .native import Context, Ran, done, failed, step
+from .native import Context, Ran, done, failed, not_configured, step
 
 CALL_S = 30.0
 MOST_BYTES = 8 * 2**20
@@ -33,33 +33,38 @@ class MediaServerRefused(Exception):
 
 @step
 def scan_media_library(context: Context) -> Ran:
-    instance = context.config.instances.get(context.params.instance_id)
-    if instance is None:
-        return _unknown(context)
-    method, path, body = _SCANS[instance.kind]
-    try:
-        _call(instance, method, path, body)
-    except MediaServerRefused as refusal:
-        return failed(str(refusal))
-    return done(f"{instance.name} reads its library again")
+    return _at_server(context, _scan)
+
+
+def _scan(instance: Instance) -> str:
+    _call(instance, *_SCANS[instance.kind])
+    return f"{instance.name} reads its library again"
 
 
 @step
 def clean_media_queue(context: Context) -> Ran:
     """Remove failed downloads from the queue, so that they are looked for again."""
-    instance = context.config.instances.get(context.params.instance_id)
-    if instance is None:
-        return _unknown(context)
+    return _at_server(context, _clean_queue)
+
+
+def _clean_queue(instance: Instance) -> str:
     path = _QUEUES.get(instance.kind)
     if path is None:
-        return failed(f"no_capable_handler: {instance.kind} has no queue of downloads")
+        raise MediaServerRefused(f"no_capable_handler: {instance.kind} has no queue of downloads")
+    stuck = _stuck(_call(instance, "GET", f"{path}?pageSize=1000", None))
+    for number in stuck:
+        _call(instance, "DELETE", f"{path}/{number}?removeFromClient=true&blocklist=true", None)
+    return f"{len(stuck)} stuck downloads were removed from the queue of {instance.name}"
+
+
+def _at_server(context: Context, act: Callable[[Instance], str]) -> Ran:
+    name, instances = context.params.instance_id, context.config.instances
+    if name not in instances:
+        return not_configured("instance", name, instances)
     try:
-        stuck = _stuck(_call(instance, "GET", f"{path}?pageSize=1000", None))
-        for number in stuck:
-            _call(instance, "DELETE", f"{path}/{number}?removeFromClient=true&blocklist=true", None)
+        return done(act(instances[name]))
     except MediaServerRefused as refusal:
         return failed(str(refusal))
-    return done(f"{len(stuck)} stuck downloads were removed from the queue of {instance.name}")
 
 
 def _stuck(answer: Any) -> List[int]:
@@ -108,11 +113,3 @@ def _call(instance: Instance, method: str, path: str, body: Optional[dict]) -> A
         return json.loads(raw) if raw.strip() else None
     except ValueError:
         return None
-
-
-def _unknown(context: Context) -> Ran:
-    known = ", ".join(sorted(context.config.instances)) or "none"
-    return failed(
-        f"no_capable_handler: this agent's configuration has no instance "
-        f"{context.params.instance_id!r} (it has: {known})"
-    )

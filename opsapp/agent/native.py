@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal
 import time
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Union
+from typing import Callable, Collection, Dict, Iterable, Iterator, List, NamedTuple, Optional, Set, Union
 
 from opsapp.wire.actionparams import HealParams
 from opsapp.wire.fields import JsonObject
@@ -17,7 +17,7 @@ from opsapp.wire.fields import JsonObject
 from .capabilities import ToolManifest
 from .config import AgentConfig
 from .proc import Process, processes, stat_of
-from .processes import Cancel, ProcessGroup, Ran, run
+from .processes import Cancel, ProcessGroup, Ran, done, failed, run
 from .protection import is_named, is_protected
 
 TERM_WAIT_S = 5.0
@@ -38,6 +38,16 @@ class Context(NamedTuple):
     def run(self, argv: List[str]) -> Ran:
         return run(argv, max(0.1, self.deadline - time.monotonic()), self.cancel, on_start=self.on_start)
 
+    def run_all(self, argvs: Iterable[List[str]]) -> Ran:
+        """One after the other until one fails, with the output of all."""
+        ran, output = done("nothing had to be done"), b""
+        for argv in argvs:
+            ran = self.run(argv)
+            output += ran.output
+            if ran.status != "done":
+                break
+        return ran._replace(output=output or ran.output)
+
 
 Step = Callable[[Context], Ran]
 STEPS: Dict[str, Step] = {}  # by their names, as handlers of the action table and kinds of snapshots give them
@@ -51,12 +61,9 @@ def step(function: Step) -> Step:
     return function
 
 
-def done(text: str) -> Ran:
-    return Ran("done", 0, (text + "\n").encode("utf-8", "replace"))
-
-
-def failed(reason: str, output: bytes = b"") -> Ran:
-    return Ran("failed", None, output, reason)
+def not_configured(kind: str, name: str, known: Collection[str]) -> Ran:
+    names = ", ".join(sorted(known)) or "none"
+    return failed(f"no_capable_handler: this agent's configuration has no {kind} {name!r} (it has: {names})")
 
 
 # ---- processes

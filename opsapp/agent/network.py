@@ -75,10 +75,9 @@ def _route_key(route: str) -> Tuple[str, ...]:
 def bounce_link(context: Context) -> Ran:
     """Take the link down and up, and restore the addresses and routes that this loses."""
     nic = context.params.nic
-    for argv in (["ip", "link", "set", "dev", nic, "down"], ["ip", "link", "set", "dev", nic, "up"]):
-        ran = context.run(argv)
-        if ran.status != "done":
-            return ran
+    ran = context.run_all(["ip", "link", "set", "dev", nic, state] for state in ("down", "up"))
+    if ran.status != "done":
+        return ran
     until = min(time.monotonic() + CARRIER_S, context.deadline)
     while not vpn.running(nic) and time.monotonic() < until:
         if context.cancel.wait(0.05):
@@ -115,7 +114,7 @@ def _put_back(context: Context, before: JsonObject, success: str) -> Ran:
         output += ran.output
         if ran.status != "done":
             return ran._replace(output=output, reason=f"{' '.join(argv)}: {ran.reason}")
-    return Ran("done", 0, output + done(success).output)
+    return done(success, output)
 
 
 # ---- tunnels
@@ -197,14 +196,14 @@ def failover_resolved(context: Context) -> Ran:
     refusal = _cannot_move(primary, secondary, [server for servers in links.values() for server in servers])
     if refusal:
         return failed(refusal)
-    output = b""
-    for name, servers in links.items():
-        after = list(dict.fromkeys(secondary if server == primary else server for server in servers))
-        ran = context.run(["resolvectl", "dns", name, *after])
-        output += ran.output
-        if ran.status != "done":
-            return ran._replace(output=output)
-    return Ran("done", 0, output + done(f"{secondary} in the place of {primary} on {', '.join(links)}").output)
+    after = {
+        name: dict.fromkeys(secondary if server == primary else server for server in servers)
+        for name, servers in links.items()
+    }
+    ran = context.run_all(["resolvectl", "dns", name, *servers] for name, servers in after.items())
+    if ran.status != "done":
+        return ran
+    return done(f"{secondary} in the place of {primary} on {', '.join(links)}", ran.output)
 
 
 def _cannot_move(primary: str, secondary: str, known: List[str]) -> str:
@@ -223,11 +222,11 @@ def _cannot_move(primary: str, secondary: str, known: List[str]) -> str:
 def restore_resolver(context: Context) -> Ran:
     before = context.state
     if before["links"]:
-        for name, servers in before["links"].items():
-            ran = context.run(["resolvectl", "dns", name, *servers] if servers else ["resolvectl", "revert", name])
-            if ran.status != "done":
-                return ran
-        return done("every link has its name servers again")
+        ran = context.run_all(
+            ["resolvectl", "dns", name, *servers] if servers else ["resolvectl", "revert", name]
+            for name, servers in before["links"].items()
+        )
+        return ran if ran.status != "done" else done("every link has its name servers again")
     if before["resolv_conf"] is None:
         return failed("there was no resolv.conf to bring back")
     _write_resolv_conf(before["resolv_conf"])

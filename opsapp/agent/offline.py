@@ -88,12 +88,15 @@ class Offline:
 
     def take(self, bundle: Any, signature: str) -> None:
         """Take in a signed bundle; WireError when it is not for us."""
-        clean = check_bundle(bundle, signature, secret_of(self._config.key), self._config.agent_id)
+        clean = self._checked(bundle, signature)
         if self.bundle and clean.version < self.bundle.version:
             raise WireError("newer policies are here already", "stale_policies")
         write_whole(self._path, dumps({"bundle": bundle, "signature": signature}))
         self.bundle = clean
-        log.info("policies version %s: %s rules", clean.version, len(clean.terms.policies))
+        log.info("policies version %s: %s rules", clean.version, len(clean.policies))
+
+    def _checked(self, bundle: Any, signature: str) -> PolicyBundle:
+        return check_bundle(bundle, signature, secret_of(self._config.key), self._config.agent_id)
 
     def run(self) -> None:
         while not self._stop.wait(self._every()):
@@ -127,9 +130,7 @@ class Offline:
         try:
             with open(self._path, "rb") as file:
                 kept = loads(file.read())
-            self.bundle = check_bundle(
-                kept["bundle"], kept["signature"], secret_of(self._config.key), self._config.agent_id
-            )
+            self.bundle = self._checked(kept["bundle"], kept["signature"])
         except FileNotFoundError:
             return
         except (OSError, WireError, KeyError, TypeError) as error:

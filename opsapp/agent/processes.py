@@ -38,6 +38,14 @@ class Ran(NamedTuple):
     reason: Optional[str] = None
 
 
+def done(text: str, before: bytes = b"") -> Ran:
+    return Ran("done", 0, before + (text + "\n").encode("utf-8", "replace"))
+
+
+def failed(reason: str, output: bytes = b"") -> Ran:
+    return Ran("failed", None, output, reason)
+
+
 class ProcessGroup(NamedTuple):
     """A process group as one agent leaves it to the next."""
 
@@ -122,7 +130,7 @@ def run(
         with sealed(manner.descriptors or {}) as handles:
             child = (manner.start or _start)(argv, told, manner, handles, on_start)
     except (OSError, ValueError) as error:
-        return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
+        return failed(f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
     reader = OutputReader(child, limit, on_output)
     try:
         why = reader.read(deadline, cancel)

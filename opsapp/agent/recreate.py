@@ -90,13 +90,11 @@ def recreate(context: Context) -> Ran:
     if lacking:
         return failed(f"the engine cannot be asked: {lacking}")
     runtime, aside = inspected["runtime"], f"{name}-before"
-    output = b""
-    for argv in ([runtime, "stop", "-t", "10", "--", name], [runtime, "rename", name, aside]):
-        ran = context.run(argv)
-        output += ran.output
-        if ran.status != "done":
-            _bring_back(runtime, name, None)
-            return ran._replace(output=output)
+    ran = context.run_all([[runtime, "stop", "-t", "10", "--", name], [runtime, "rename", name, aside]])
+    if ran.status != "done":
+        _bring_back(runtime, name, None)
+        return ran
+    output = ran.output
     ran = context.run(_detached(command)) if command else _create(context, name, inspected)
     output += ran.output
     now = inspect(name)
@@ -104,7 +102,7 @@ def recreate(context: Context) -> Ran:
         output += _bring_back(runtime, name, aside)
         return failed("it could not be made anew; the old one is back", output)
     output += context.run([runtime, "rm", "--force", "--", aside]).output
-    return Ran("done", 0, output + done(f"{name} was made anew").output)
+    return done(f"{name} was made anew", output)
 
 
 def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
@@ -112,12 +110,7 @@ def _create(context: Context, name: str, inspected: JsonObject) -> Ran:
     made, output = engine.create(name, inspected)
     if not made:
         return failed("the engine did not make it", (output + "\n").encode("utf-8", "replace"))
-    ran = Ran("done", 0, b"")
-    for argv in [*engine.connecting(inspected, name), ["docker", "start", "--", name]]:
-        ran = context.run(argv)
-        if ran.status != "done":
-            break
-    return ran
+    return context.run_all([*engine.connecting(inspected, name), ["docker", "start", "--", name]])
 
 
 def _detached(command: List[str]) -> List[str]:

@@ -7,15 +7,14 @@ that does not run has not failed: nothing can start it. Must not: change anythin
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import subprocess
-from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from opsapp.wire.readings import MASKED
 
-from .disk import write_whole
+from .disk import read_json, write_json
 from .proc import maybe, name_of
 from .processes import environment
 from .starts import Starts
@@ -109,7 +108,7 @@ class Services:
         self._starts = Starts()
         self._path = os.path.join(state_dir, "units.json")
         self._boot_id = boot_id
-        self._active_once: Set[str] = self._remembered()
+        self._active_once: Set[str] = read_json(self._path, self._remembered, set())
         self._masked: Set[str] = set()  # at the last look
         self._known_cgroups = next((path for path in _CGROUPS if os.path.isdir(path)), None)
 
@@ -166,7 +165,7 @@ class Services:
             if state != "inactive" or _wanted(unit):
                 states[name[: -len(".service")]] = state
         if self._active_once != before:
-            self._remember()
+            write_json(self._path, {"boot_id": self._boot_id, "active": sorted(self._active_once)})
         return states
 
     def _note_masked(self, name: str, unit: Dict[str, str]) -> None:
@@ -191,23 +190,8 @@ class Services:
             return "failed"
         return "inactive"
 
-    def _remembered(self) -> Set[str]:
-        try:
-            with open(self._path, encoding="utf-8") as file:
-                kept = json.load(file)
-            return set(kept["active"]) if kept["boot_id"] == self._boot_id else set()
-        except FileNotFoundError:
-            return set()
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            log.warning("cannot read %s: %s", self._path, error)
-            return set()
-
-    def _remember(self) -> None:
-        kept = {"boot_id": self._boot_id, "active": sorted(self._active_once)}
-        try:
-            write_whole(self._path, json.dumps(kept).encode())
-        except OSError as error:
-            log.warning("cannot write %s: %s", self._path, error)
+    def _remembered(self, kept: Any) -> Set[str]:
+        return set(kept["active"]) if kept["boot_id"] == self._boot_id else set()
 
 
 def is_masked(unit: Mapping[str, object]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Dict, List
+from typing import Any, Iterator, List, Tuple
 
 from opsapp.wire.actionparams import HealParams
 
@@ -39,7 +39,7 @@ def rollback_btrfs(context: Context) -> Ran:
     if ran.status != "done":
         os.rename(aside, target)
         return ran._replace(reason=f"{ran.reason}; what was there is back")
-    return Ran("done", 0, ran.output + done(f"what was there is now {aside}").output)
+    return done(f"what was there is now {aside}", ran.output)
 
 
 def _is_mounted(path: str) -> bool:
@@ -108,11 +108,15 @@ _LABELS = ("com.docker.compose.project", "io.podman.compose.project")
 
 def containers_of(project: str) -> List[str]:
     """The containers of a project, whichever compose made them."""
-    names: List[str] = []
+    outputs = _listed("podman", project, "{{.Names}}")
+    return list(dict.fromkeys(name for output in outputs for name in output.split()))
+
+
+def _listed(tool: str, project: str, form: str) -> Iterator[str]:
     for label in _LABELS:
-        code, output = ask(["podman", "ps", "--all", "--filter", f"label={label}={project}", "--format", "{{.Names}}"])
-        names += output.split() if code == 0 else []
-    return list(dict.fromkeys(names))
+        code, output = ask([tool, "ps", "--all", "--filter", f"label={label}={project}", "--format", form])
+        if code == 0:
+            yield output
 
 
 @step
@@ -126,20 +130,8 @@ def restart_project(context: Context) -> Ran:
 def take_project(params: HealParams, host: Any) -> dict:
     for tool in ("podman", "docker"):
         if host.capabilities.usable(tool):
-            states: Dict[str, str] = {}
-            for label in _LABELS:
-                code, output = ask(
-                    [
-                        tool,
-                        "ps",
-                        "--all",
-                        "--filter",
-                        f"label={label}={params.project}",
-                        "--format",
-                        "{{json .}}" if tool == "docker" else "json",
-                    ]
-                )
-                states.update((container.name, container.state) for container in (parse(output) if code == 0 else ()))
+            outputs = _listed(tool, params.project, "{{json .}}" if tool == "docker" else "json")
+            states = {container.name: container.state for output in outputs for container in parse(output)}
             return {"project": params.project, "containers": states}
     raise OSError("no container runtime works here")
 
@@ -157,12 +149,19 @@ def take_host(_params: HealParams, _host: Any) -> dict:
 
 def take_packages(_params: HealParams, host: Any) -> dict:
     """The packages' state, enough to go back by hand."""
-    for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
+    asked = (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"]))
+    for _, output in _answers(host, *asked):
+        return {"packages": output.splitlines()[:10000]}
+    raise OSError("no package manager works here")
+
+
+def _answers(host: Any, *asked: Tuple[str, List[str]]) -> Iterator[Tuple[str, str]]:
+    """What the tools say that are usable here."""
+    for tool, argv in asked:
         if host.capabilities.usable(tool):
             code, output = ask(argv, 60)
             if code == 0:
-                return {"packages": output.splitlines()[:10000]}
-    raise OSError("no package manager works here")
+                yield tool, output
 
 
 def take_timer(params: HealParams, host: Any) -> dict:
@@ -174,11 +173,9 @@ def take_timer(params: HealParams, host: Any) -> dict:
 
 
 def take_vm(params: HealParams, host: Any) -> dict:
-    for tool, argv in (("virsh", ["virsh", "dominfo", params.vm_id]), ("qm", ["qm", "status", params.vm_id])):
-        if host.capabilities.usable(tool):
-            code, output = ask(argv)
-            if code == 0:
-                return {"vm_id": params.vm_id, "by": tool, "says": output.strip()[:1000]}
+    asked = (("virsh", ["virsh", "dominfo", params.vm_id]), ("qm", ["qm", "status", params.vm_id]))
+    for tool, output in _answers(host, *asked):
+        return {"vm_id": params.vm_id, "by": tool, "says": output.strip()[:1000]}
     raise OSError(f"nobody here knows a virtual machine {params.vm_id}")
 
 

@@ -23,7 +23,7 @@ from .services import ask, is_masked
 PROPERTIES = (
     "Id", "LoadState", "UnitFileState", "ActiveState", "Result", "ExecMainCode", "ExecMainStatus", "ExecStart",
     "PIDFile", "MemoryMax", "RootDirectory", "RootImage", "ControlGroup", "ExecMainExitTimestampMonotonic",
-    "User",
+    "User", "TriggeredBy",
 )  # fmt: skip
 LINES = 15
 _KILLED, _DUMPED = "2", "3"  # how the kernel says that a process was ended by a signal
@@ -34,6 +34,13 @@ _OUT_OF_MEMORY = re.compile(
 SLACK_S = 60.0  # the clock of the kernel's log and the monotonic one drift apart
 _IN_USE = re.compile(r"(?i)address already in use|bind\(\).*\(98[:)]|EADDRINUSE")
 _PORT = re.compile(r"(?i)(?:\]|[\d*]|localhost|::|\bport)[:= ]+(\d{2,5})\b")
+# Where a command line says on which port its program listens. One that it connects to (--db-port, a URL) is held, and
+# rightly so.
+_OWN_PORT = re.compile(
+    r"(?:^| )(?:-[pbl]|--?(?:(?:https?|server|web)[-_.]?)?port|--?[\w.-]*(?:listen|bind)[\w.-]*|http\.server|runserver)"
+    r"[ =]?(?:[\w.\[\]*:-]*:)?(\d{2,5})(?=$|[ ,])"
+)
+_SOCKET_PORT = re.compile(r"(?m)^Listen=.*:(\d{2,5}) \(")
 _NO_ROOM = re.compile(r"No space left on device|Read-only file system|ENOSPC|EROFS")
 _PATH = re.compile(r"(/[\w.@+-]+)+")
 _PID_FILE = re.compile(r"(/[\w.@+-]+)+\.pid\b")
@@ -120,7 +127,7 @@ def _stopped(name: str, unit: Mapping[str, str], budget: Budget) -> Optional[Hos
     lines = last_lines(name, budget)
     return (
         _out_of_memory(name, unit, lines, budget)
-        or of_lines(lines, unit.get("ControlGroup", ""), budget)
+        or of_lines(lines, unit, budget)
         or of_configuration(name, lines, budget)
         or stale_pid_file(name, unit, lines)
         or _of_clock(name, lines, budget)
@@ -180,22 +187,33 @@ def _belongs(control_group: str, unit: Mapping[str, str]) -> bool:
     return "Id" in unit and unit["Id"] in control_group.split("/")
 
 
-def of_lines(lines: List[str], control_group: str, budget: Budget) -> Optional[HostCause]:
+def of_lines(lines: List[str], unit: Mapping[str, str], budget: Budget) -> Optional[HostCause]:
     """The cause that the lines name, where it still holds; the newest complaint first."""
     for line in reversed(lines):
-        cause = _port_held(line, control_group, budget) or _no_room(line, budget) or _no_name(line)
+        cause = _port_held(line, unit, budget) or _no_room(line, budget) or _no_name(line)
         if cause is not None:
             return cause
     return None
 
 
-def _port_held(line: str, control_group: str, budget: Budget) -> Optional[HostCause]:
-    ports = _PORT.findall(line) if _IN_USE.search(line) else []
-    for port in ports:
+def _port_held(line: str, unit: Mapping[str, str], budget: Budget) -> Optional[HostCause]:
+    if not _IN_USE.search(line):
+        return None
+    for port in _PORT.findall(line) or _own_ports(unit, budget):
         holder = listener(int(port), budget.going)
-        if holder is not None and not _is_of(holder, control_group):
+        if holder is not None and not _is_of(holder, unit.get("ControlGroup", "")):
             return cause_of("port_held", line, port=port, process=holder.name, pid=holder.pid)
     return None
+
+
+def _own_ports(unit: Mapping[str, str], budget: Budget) -> List[str]:
+    """Those that its command line and its sockets name, for a program that does not say which one is in use."""
+    ports = _OWN_PORT.findall(unit.get("ExecStart", "").partition("argv[]=")[2].partition(" ;")[0])
+    sockets = unit.get("TriggeredBy", "").split()
+    if sockets:
+        output = budget.ask(["systemctl", "show", "--no-pager", "--property=Listen", "--", *sockets])[1]
+        ports += _SOCKET_PORT.findall(output)
+    return ports
 
 
 def _is_of(holder: Holder, control_group: str) -> bool:
@@ -233,7 +251,7 @@ def of_configuration(name: str, lines: List[str], budget: Budget) -> Optional[Ho
     if code <= 0 or _NO_PLACE.search(output):  # it passes, or it could not be asked
         return None
     complaints = output.splitlines()
-    other = of_lines(complaints, "", budget)
+    other = of_lines(complaints, {}, budget)
     return other or cause_of("config_broken", *(complaints or lines), service=name, test=" ".join(test))
 
 

@@ -25,9 +25,9 @@ from opsapp.wire.version import VERSION
 
 from .config import AgentConfig
 from .disk import sync_directory, write_whole
-from .executor import CommandAnswer, CommandExecutor, CommandTask
+from .executor import CommandAnswer, CommandExecutor, CommandTask, refused
 from .guard import NOTE, RETURNED, TRIAL, WATCHING, read_note, settling, write_note
-from .processes import Ran, run
+from .processes import Ran, done, failed, run
 from .transport import TransportError, parse_url, request
 
 log = logging.getLogger("update")
@@ -74,14 +74,14 @@ class Updater:
     def __call__(self, task: CommandTask) -> CommandAnswer:
         path = program()
         if path is None:
-            return _failed("this agent does not run from a single file")
+            return refused("this agent does not run from a single file")
         if packaged(path):
-            return _failed("packaged: install the new opsapp-agent package on this host")
+            return refused("packaged: install the new opsapp-agent package on this host")
         if not self._one.acquire(blocking=False):
-            return _failed("busy: another update is under way")
+            return refused("busy: another update is under way")
         try:
             if self.pending() is not None:
-                return _failed("busy: another update is on trial")
+                return refused("busy: another update is on trial")
             return self._update(task, path)
         finally:
             self._one.release()
@@ -109,7 +109,7 @@ class Updater:
         except (OSError, TransportError) as error:
             why = str(error)
         _discard(fresh)
-        return _failed(why)
+        return refused(why)
 
     def _fetch(self, fresh: str, sha256: str) -> None:
         answer, _ = request(
@@ -203,13 +203,13 @@ class Updater:
     def _settle(self, note: dict, came: bool) -> None:
         if self._on_trial(note):
             if came and note["state"] == TRIAL and self._take_place(note):
-                self._end(note, Ran("done", 0, f"now version {VERSION}\n".encode()))
+                self._end(note, done(f"now version {VERSION}"))
             else:
                 log.error("not connected in time: back to version %s", note["from"])
                 self._write({**note, "state": RETURNED})
                 self._restart(note["place"])
         elif own_sha256() == note["sha256"]:  # killed between taking the place and telling it
-            self._end(note, Ran("done", 0, f"now version {VERSION}\n".encode()))
+            self._end(note, done(f"now version {VERSION}"))
         elif note["state"] == TRIAL and note.get("left"):
             self._resume(note)
         else:
@@ -238,7 +238,7 @@ class Updater:
         self._give_up(note)
 
     def _give_up(self, note: dict) -> None:
-        self._end(note, Ran("failed", None, b"", f"version {note['to']} did not connect; back to {note['from']}"))
+        self._end(note, failed(f"version {note['to']} did not connect; back to {note['from']}"))
 
     def _end(self, note: dict, ran: Ran) -> None:
         assert self.executor is not None
@@ -257,7 +257,3 @@ def fresh_of(path: str) -> str:
 def _discard(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-
-
-def _failed(reason: str) -> CommandAnswer:
-    return CommandAnswer(Ran("failed", None, b"", reason))

@@ -65,9 +65,10 @@ def handover(layer: LayerRecord, zone: str, turn: int) -> float:
 
 
 def is_on(layer: LayerRecord, zone: str, at: float) -> bool:
-    """Hours that end on the next day belong to the day they begin on."""
-    today = _day(at, zone)
-    return any(begin <= at < end for begin, end in map(_hours_on(layer, zone), (today - timedelta(days=1), today)))
+    """Hours that end on the next day belong to the day they begin on. A clock that is set back over midnight shows
+    a day again, when the hours of the next one have begun."""
+    days = (_day(at, zone) + timedelta(days=days) for days in (-1, 0, 1))
+    return any(begin <= at < end for begin, end in map(_hours_on(layer, zone), days))
 
 
 def _hours_on(layer: LayerRecord, zone: str) -> Callable[[date], tuple[float, float]]:

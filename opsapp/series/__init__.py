@@ -32,25 +32,3 @@ from opsapp.series.process import Series
 from opsapp.series.reads import HistoryReader
 from opsapp.series.rollup import DAY, FINE, HOUR, STATES, Rollup, merge
 from opsapp.series.totals import Total
-
-__all__ = [
-    "CODES",
-    "DAY",
-    "FINE",
-    "FOREVER",
-    "HOUR",
-    "NAMES",
-    "NONE",
-    "PAUSED",
-    "STATES",
-    "HistoryReader",
-    "Live",
-    "Rollup",
-    "Series",
-    "Total",
-    "Value",
-    "erasure",
-    "folds",
-    "history_root",
-    "merge",
-]

@@ -105,10 +105,6 @@ class Folder(Persistent, Children):
     def __bool__(self) -> bool:
         return True
 
-    @property
-    def tree(self) -> Any:
-        return self._children
-
     def get(self, name: str, default: Any = None) -> Any:
         return self._children.get(name, default)
 

@@ -23,10 +23,11 @@ class Children:
     """What a Folder and other things of one kind in one tree have in common."""
 
     holds = "thing"  # what people call one of them
+    _children: Any
 
     @property
     def tree(self) -> Any:
-        raise NotImplementedError
+        return self._children
 
     # -- all of them: what lacks a key to a sealed part cannot be read
 
@@ -113,12 +114,8 @@ class ChildrenOf(Children):
     """The same of a tree that is no Folder."""
 
     def __init__(self, tree: Any, holds: str):
-        self._tree = tree
+        self._children = tree
         self.holds = holds
-
-    @property
-    def tree(self) -> Any:
-        return self._tree
 
 
 def sound(owner: Any, kind: str, items: Iterable[tuple[Name, Any]]) -> Iterator[tuple[Name, Any]]:

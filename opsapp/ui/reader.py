@@ -34,6 +34,14 @@ class Reader(NamedTuple):
     traced: bool = False  # spans go to a collector: pages say under which id
     limited: bool = False  # in a team: of a page only what keeps within what the team may see is shown
 
+    def asked(self, name: str) -> str:
+        """What the address asks for by this name; "" where it says nothing."""
+        return self.query.get(name, "")
+
+    def asks(self, *names: str) -> bool:
+        """Whether the address asks for any of these."""
+        return any(map(self.asked, names))
+
 
 class AnswerOf(str, Generic[T]):
     """The name of a part with the class of its answer: `answers[HOSTS]` is that. `builder.show` refuses another."""
@@ -84,12 +92,13 @@ class Answers(dict[str, Any]):
         return value
 
 
-Shape = Callable[[Answers, Reader], dict[str, object]]
+TemplateValues = dict[str, object]
+Shape = Callable[[Answers, Reader], TemplateValues]
 
 
 def merged(*shapes: Shape) -> Shape:
 
-    def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    def shape(answers: Answers, reader: Reader) -> TemplateValues:
         return {name: value for part in shapes for name, value in part(answers, reader).items()}
 
     return shape

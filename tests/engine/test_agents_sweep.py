@@ -355,3 +355,43 @@ def test_a_goodbye_lasts_though_the_clock_is_set_back(service, node, agent):
     assert shown(service, agent)[2]
     report(service, agent)
     assert shown(service, agent) == ("online", False, False)
+
+
+def test_what_healing_asks_a_busy_host_takes_no_room_of_what_people_asked_for(service, agent):
+    """Looks for a cause and measurements change nothing there, and are many where much fails."""
+    wanted = send(service, agent)
+    asked = {"heal_id": "h", "token": 1, "timeout": 60}
+
+    def ask(root, phase):
+        commands = find_agent(root, agent).commands
+        now = service.clock.now()
+        command = commands.add("heal", {**asked, "phase": phase, "params": {}}, "healing", now, now + 60)
+        commands.end(command, "done", "", now)
+
+    def is_over(root):
+        commands = find_agent(root, agent).commands
+        commands.end(commands[wanted], "done", "", service.clock.now())
+
+    service.transact(is_over)
+    for phase in ("look", "measure") * 250:
+        service.clock.advance(1)
+        service.transact(lambda root, phase=phase: ask(root, phase))
+    assert status(service, agent, wanted) == "done"
+    shown = service.transact(lambda root: [command.__name__ for command in find_agent(root, agent).commands.latest()])
+    assert shown == [wanted]
+    assert service.transact(lambda root: len(find_agent(root, agent).commands._children)) <= 220
+
+
+def test_of_many_commands_the_oldest_that_are_over_go(service, agent):
+    def fill(root):
+        commands, now = find_agent(root, agent).commands, service.clock.now()
+        for at in range(300):
+            command = commands.add("shell", {"command": "true"}, "ada", now + at, now + at + 60)
+            if at:
+                commands.end(command, "done", "", now + at)
+        return [command.__name__ for command in commands.unfinished()], len(commands._children)
+
+    waiting, left = service.transact(fill)
+    assert len(waiting) == 1
+    assert status(service, agent, waiting[0]) == "queued"
+    assert 200 <= left <= 220

@@ -93,7 +93,7 @@ def test_a_window_that_opens_after_a_failed_step_does_not_silence_it(ward):
     assert [entry["outcome"] for entry in here.ledger] == ["failed", "suppressed"]
     (row,) = told(here)
     assert row.kind == "heal.unresolved"
-    assert "restart_service on box-1" in row.text
+    assert "restart service on box-1" in row.text
 
 
 def test_a_window_that_stops_what_was_not_begun_tells_nobody(ward):
@@ -116,9 +116,9 @@ def test_a_failed_heal_says_what_was_tried_what_it_answered_and_what_to_do_next(
     assert row.title == "box-1/nginx: The shop's web server has failed, not healed (failed)"
     assert row.text.splitlines() == [
         "The shop's web server has failed: box-1/nginx (rule nginx).",
-        "Tried: restart_service on box-1: Job for nginx.service failed because the control process exited with error "
+        "Tried: restart service on box-1: Job for nginx.service failed because the control process exited with error "
         "code. (the action ended failed, exit code 1)",
-        "Tried: service_reset_failed on box-1: the condition still holds",
+        "Tried: service reset failed on box-1: the condition still holds",
         "Next: see to it by hand. The rule has no further step. Ledger entry 2 has the whole story.",
     ]
 

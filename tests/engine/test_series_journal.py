@@ -2,11 +2,12 @@
 
 import pytest
 
-from opsapp.series import codec
+from opsapp.series import codec, folds, reads
 from opsapp.series.history import history_root, open_history
 from opsapp.series.journal import PAGE, Journal, Page
 from opsapp.series.process import Numbers, Series
-from tests.support.stores import Stores
+from opsapp.series.rollup import DAY, HOUR
+from tests.support.stores import Stores, opened
 
 
 @pytest.fixture
@@ -166,6 +167,48 @@ def test_a_process_commits_what_it_observed_and_hears_what_others_did(stores):
     assert two.recent.news() == []
     stores.transact(one.catch_up)
     assert one.recent.news() == []  # its own
+
+
+def test_a_process_with_one_store_for_everything_keeps_what_it_observed_beside_the_tree(tmp_path):
+    with opened(f"file://{tmp_path}/main.fs") as main:
+
+        def transact(fn, *values):
+            with main.transaction() as connection:
+                return fn(connection.root(), *values)
+
+        series = Series("n1", transact)
+        (number,) = series.numbers.take()
+        series.journal.add(number, 5000, 12.5, 1, 90)
+        series.journal.pack(5000)
+        series.journal.settle(transact(series.flush))
+        (row,) = transact(lambda root: series.reading(root).rows(number, 0, 9000))
+        assert (row.time, row.value) == (5000, 12.5)
+        assert transact(lambda root: open_history(root).next_number) > number
+
+
+def test_sums_that_were_asked_for_are_prepared_before_somebody_asks_again(stores, monkeypatch):
+    series, read = Series("n1", stores.transact), []
+    decode = reads.codec.decode_summary
+    monkeypatch.setattr(reads.codec, "decode_summary", lambda *data, **how: read.append(1) or decode(*data, **how))
+    numbers, now = range(1, 30), 2 * HOUR
+    for number in numbers:
+        series.journal.add(number, 5000, 1.0, 1, 90)
+    series.journal.pack(5000)
+    series.journal.settle(stores.transact(series.flush))
+
+    def ask():
+        return stores.transact(lambda root: series.reading(root).totals(0, now, numbers)[7].checks)
+
+    assert not series.recent.is_asked
+    assert ask() == 1
+    assert series.recent.is_asked
+    stores.measured(folds.fold, now, DAY)
+    assert stores.measured(folds.merge, now)
+    stores.transact(series.prepare, now)
+    prepared = len(read)
+    assert prepared > 0
+    assert ask() == 1
+    assert len(read) == prepared
 
 
 def test_what_is_bound_late_gets_its_latest_value(stores):

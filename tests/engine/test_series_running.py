@@ -237,6 +237,26 @@ def test_a_reading_that_knows_less_than_others_keeps_nothing(stores):
     assert not store.recent.running.tails.by_series
 
 
+def test_a_reading_of_before_an_hour_was_merged_says_the_same_after_others_know_of_it(stores):
+    """Their sums begin behind that hour."""
+    store, now = Measuring(stores), BASE + HOUR + 10 * MINUTE
+    for at in range(BASE, now, FINE):
+        check_all(store, at)
+
+    def told(reading):
+        return reading.totals(BASE - DAY, now, NUMBERS, percentiles=True), reading.days(now, [*NUMBERS, *FURTHER])
+
+    with stores.begin() as root:
+        older = reads.HistoryReader(root._p_jar.get_connection("history").root(), store.recent)
+        totals, days = told(older)
+        store.settle(now)
+        newer, _ = store.read(told)
+        assert store.recent.running.tails.by_series
+        assert told(older) == (totals, days)
+        assert [total.checks for total in newer.values()] == [total.checks for total in totals.values()] == [14] * 23
+        assert not older._tails_follow()
+
+
 def test_batches_that_were_dropped_unseen_are_missed_by_no_sum(stores):
     store, other = Measuring(stores), Measuring(stores, "n2")
     check_all(other, BASE)

@@ -159,6 +159,65 @@ def test_a_port_that_another_process_holds(look, family, host):
         holder.stdin.close()
 
 
+@contextlib.contextmanager
+def held_port():
+    """The port and the pid of another process that listens there."""
+    program = "import socket,sys; s=socket.create_server(('127.0.0.1',0)); print(s.getsockname()[1],flush=True)" \
+              "; sys.stdin.read()"  # fmt: skip
+    argv = [sys.executable, "-c", program]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        yield holder.stdout.readline().strip(), str(holder.pid)
+        holder.stdin.close()
+
+
+NAMELESS = "OSError: [Errno 98] Address already in use"
+
+
+def start(words):
+    return f"{{ path=/bin/sh ; argv[]=/bin/sh {words} ; ignore_errors=no ; pid=80 ; status=0/0 }}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--port {}", "--port={} --workers 4", "--http-port={}", "-p {} -d", "-b 127.0.0.1:{} app", "--bind=[::]:{}",
+     "--listen :{}", "--web.listen-address=:{}", "-m http.server {}", "manage.py runserver 0.0.0.0:{}"],
+)  # fmt: skip
+def test_a_program_that_does_not_say_which_port_is_in_use_names_it_in_its_command_line(look, words):
+    with held_port() as (port, pid):
+        cause = look(LookSubject(service="web"), systemd([NAMELESS], ExecStart=start(words.format(port))))
+    assert told(cause) == (
+        "port_held",
+        f"port {port} is held by another process: {cause.fields['process']} (pid {pid})",
+    )
+    assert cause.evidence == (NAMELESS,)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--workers {}", "--db-port={}", "--upstream 127.0.0.1:{}", "http://127.0.0.1:{}/", "--workers {} --port 1"],
+)
+def test_a_number_of_the_command_line_that_is_no_port_is_no_cause(look, words):
+    with held_port() as (port, _):
+        assert look(LookSubject(service="web"), systemd([NAMELESS], ExecStart=start(words.format(port)))).id == "exited"
+
+
+def test_a_port_of_the_command_line_is_no_cause_where_nobody_says_that_it_is_in_use(look):
+    with held_port() as (port, _):
+        cause = look(LookSubject(service="web"), systemd(["bye"], ExecStart=start(f"--port {port}")))
+    assert cause.id == "exited"
+
+
+def test_the_port_of_the_socket_of_a_unit_that_another_process_holds(look):
+    with held_port() as (port, pid):
+        scripts = systemd([NAMELESS], TriggeredBy="web.socket")
+        listens = f"Listen=/run/web.sock (Stream)\nListen=127.0.0.1:{port} (Stream)"
+        scripts["systemctl"] = (
+            f'case "$*" in *=Listen*web.socket) printf "{listens}\\n"; exit;; esac\n{scripts["systemctl"]}'
+        )
+        cause = look(LookSubject(service="web"), scripts)
+    assert (cause.id, cause.fields["port"], cause.fields["pid"]) == ("port_held", port, pid)
+
+
 def test_a_port_that_is_free_again_is_no_cause(look):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]

@@ -4,7 +4,7 @@ from BTrees.OOBTree import OOTreeSet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.tree.counted import LAST, NEAR, newest
+from opsapp.tree.counted import LAST, NEAR, StoredCounts, newest
 
 NAMES = st.sets(st.text(min_size=1), max_size=40)
 
@@ -19,3 +19,13 @@ def test_of_texts_that_begin_alike(names, front, offset, limit):
 def test_of_rows_with_a_time(rows, offset):
     expected = sorted((row for row in rows if row[0] == "a"), reverse=True)[offset : offset + 5]
     assert newest(OOTreeSet(rows), ("a", 0.0, ""), ("a", 10.0, LAST), offset, 5) == expected
+
+
+def test_kinds_that_are_forgotten_count_from_nothing_again():
+    counts = StoredCounts()
+    counts.add("a", "b", by=3)
+    counts.add("b")
+    counts.forget("a", "never counted")
+    assert [counts[kind] for kind in ("a", "b", "never counted")] == [0, 4, 0]
+    counts.add("a")
+    assert counts["a"] == 1

@@ -23,7 +23,7 @@ CEILINGS = {"untyped": 394, "of_objects": 271, "subscripts": 1027, "twice_named"
 # Dictionaries of anything, by that name or as a line that says JsonObject.
 UNTYPED = re.compile(r"(?:[dD]ict|Mapping)\[str, Any\]|^(?!.*\bimport\b).*\bJsonObject\b", re.MULTILINE)
 # The same in other words: a dictionary of anything, though its reader has to ask what it is.
-OF_OBJECTS = re.compile(r"(?:[dD]ict|Mapping)\[str, object\]|\bPassed\b")
+OF_OBJECTS = re.compile(r"(?:[dD]ict|Mapping)\[str, object\]|\bPassed\b|-> TemplateValues\b")
 # documented, in spite of their names
 DOCUMENTED = {"_replace", "_asdict", "_fields", "_field_defaults", "_make", "_exit", "_srcfile"}
 INTERNALS = "opsapp.runtime.internals"  # the one file for private names of libraries
@@ -179,6 +179,32 @@ def test_every_file_says_what_it_is():
         if path != ROOT / "opsapp/__init__.py" and not facts_of(path).is_explained
     ]
     assert silent == []
+
+
+def given_on(path):
+    """Names that a room's __init__ imports and does not use, as they are for others, with the module of each."""
+    nodes = nodes_of(path)
+    made_in = {
+        alias.asname or alias.name: MODULES.get(stem_of(path, node))
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+        for alias in node.names
+    }
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return {name: module for name, module in made_in.items() if name not in used}
+
+
+def test_what_a_room_gives_on_is_taken():
+    """Ruff does not look for unused imports there: names are not listed once more to say that they are wanted."""
+    words = {path: set(re.findall(r"\w+", path.read_text())) for path in [*FILES, *(ROOT / "tests").rglob("*.py")]}
+    left = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in FILES
+        if path.name == "__init__.py"
+        for name, module in given_on(path).items()
+        if not any(name in words[other] for other in words.keys() - {path, module})
+    ]
+    assert left == []
 
 
 def imported_names(path, node):

@@ -91,6 +91,17 @@ def test_a_document_without_the_list_may_be_too_long():
     assert (entries.is_too_long, entries.begins_as_json) == (True, False)
 
 
+@pytest.mark.parametrize("portion", [1, 7, 64])
+@pytest.mark.parametrize("front", [b"x [", b"]", b"{}]"])
+def test_what_can_have_no_list_any_more_is_not_held_when_it_is_too_long(front, portion):
+    """Its brackets are not looked at: nothing of it would ever be dropped as what was read."""
+    entries = ListedEntries("alerts", 100)
+    for _ in range(60):
+        assert entries.feed(front + b'{"alerts": [1, 2]}'[:portion]) == []
+        assert len(entries.whole()) <= 100
+    assert (entries.is_too_long, entries.has_list) == (True, False)
+
+
 @pytest.mark.parametrize("portion", [1, 7, 1000])
 def test_much_may_stand_before_the_list(portion):
     text = b'{"other": "' + b"x" * 500 + b'", "more": [{"alerts": [1]}], "alerts": [1, 2]}'

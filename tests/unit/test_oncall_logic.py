@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from opsapp.oncall import logic
 from opsapp.oncall.records import DAYS, LayerRecord, OverrideRecord, ScheduleRecord
 
-ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "America/Santiago", "UTC")
+ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "America/Santiago", "UTC",
+         "America/St_Johns")  # fmt: skip
 PEOPLE = ("anna", "ben", "cleo")
 CLOCKS = st.builds("{:02}:{:02}".format, st.integers(0, 23), st.sampled_from([0, 15, 30]))
 HOUR, DAY = 3600, 86400
@@ -107,6 +108,18 @@ class TestTurns:
         assert logic.handover(autumn, "Europe/Berlin", 1) == first
         around = [logic.duty(schedule(autumn), first + hours * HOUR, everybody).user for hours in (-0.1, 0.1, 1.1)]
         assert around == ["anna", "ben", "ben"]
+
+    def test_a_clock_that_is_set_back_into_the_day_before_does_not_hand_back(self):
+        """In Newfoundland it was set back at 00:01, to 23:01 of the day before, until 2011."""
+        layer = LayerRecord(("anna", "ben"), "2010-11-05", "00:00", 1, "days")
+        midnight = logic.handover(layer, "America/St_Johns", 2)
+        assert wall(midnight, "America/St_Johns") == "2010-11-07 00:00"
+        assert wall(midnight + 90, "America/St_Johns") == "2010-11-06 23:01"
+        plan = schedule(layer, zone="America/St_Johns")
+        moments = (midnight + seconds for seconds in (-1, 0, 90, HOUR, DAY, DAY + 2 * HOUR))
+        on = [logic.duty(plan, moment, everybody).user for moment in moments]
+        assert on == ["ben", "anna", "anna", "anna", "anna", "ben"]
+        assert logic.turn_of(layer, "America/St_Johns", midnight + 90) == 2
 
     def test_weeks_change_on_the_weekday_of_the_first_day(self):
         plan = schedule(LayerRecord(("anna", "ben"), "2026-01-06", "08:00", 1, "weeks"))

@@ -23,7 +23,7 @@ def test_what_is_known_is_said():
     assert "| Seen | no cause was written down |" in text
     assert "| Lasted | 10 min |" in text
     assert "- **00:00:05** down: Shop is down" in text
-    assert "- restart\\_service on db-1: verified (41 s)" in text
+    assert "- restart service on db-1: verified (41 s)" in text
     assert postmortem.open_points(KNOWN) == list(postmortem.PROMPTS)
 
 

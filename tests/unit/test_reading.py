@@ -2,6 +2,7 @@
 
 import pytest
 from BTrees.IOBTree import IOBTree
+from ZEO.Exceptions import ClientDisconnected
 from ZODB.broken import find_global
 
 from opsapp.lib.problems import Unopened, Unreadable
@@ -22,6 +23,11 @@ class ManyThings(Things):
 
 class Shut(Record):
     unopened = Unopened("no key", code="no_master_key")
+
+
+class Away(Record):
+    def _p_activate(self):
+        raise ClientDisconnected
 
 
 @pytest.fixture
@@ -89,6 +95,25 @@ def test_what_is_of_no_use_in_part_is_refused(folder):
 def test_a_page_has_a_row_for_each(folder):
     rows = folder(lambda things: things.page_rows("abd", lambda thing: thing.__name__, lambda damage: f"-{damage.id}"))
     assert rows == ["a", "-b", "d"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda things: list(things.values()),
+        lambda things: list(things.some("ea")),
+        lambda things: things.page_rows("ea", lambda thing: thing.__name__, lambda damage: damage.id),
+    ],
+    ids=["all", "some", "page"],
+)
+def test_a_store_that_is_away_is_told_and_nothing_is_noted_as_damaged(stores, folder, ask):
+    def add(things):
+        things["e"] = Away()
+
+    folder(add)
+    with pytest.raises(ClientDisconnected):
+        folder(ask)
+    assert noted(stores) == []
 
 
 def test_what_is_whole_again_is_noted_no_more(stores, folder):

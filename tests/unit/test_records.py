@@ -385,6 +385,8 @@ def test_one_field_says_what_another_is():
     assert read(sound, Move) == (sound, {})  # what was read may be read again
     assert plain(move) == {"way": "drive", "told": {"to": ["x"]}, "icon": None}
     assert made(Move, {"way": "wait", "told": {}}).told == Pace()
+    unsaid = made(Move, {"way": "wait", "told": None})
+    assert (unsaid.told, plain(unsaid)) == (None, {"way": "wait", "told": None, "icon": None})
     assert changed(move, {"told": {"to": ["y"]}}).told == Drive(("y",))
 
 

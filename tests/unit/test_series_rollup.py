@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from opsapp.series.observations import DOWN, MARK, NONE, PAUSED, UP, Row
 from opsapp.series.rollup import FINE, HOUR, merge, percentile, roll_up
+from opsapp.series.tails import SeriesTail
+from opsapp.series.totals import joined
 from tests.support.measuring import WHOLE
 
 START, END = 1_700_000_000_000 - 1_700_000_000_000 % HOUR, 1_700_000_000_000 - 1_700_000_000_000 % HOUR + 3 * HOUR
@@ -58,6 +60,16 @@ def test_a_part_without_a_sketch_leaves_the_p95_unknown():
     assert merge([first, second])[0].p95 == 7.0
     assert merge([first, second._replace(sketch=b"")])[0]._replace(spent=()).p95 is None
     assert merge([second._replace(sketch=b"")])[0].p95 == 7.0
+
+
+def test_what_is_not_merged_yet_is_no_p95_beside_a_part_without_a_sketch():
+    merged, *_ = roll_up(_at([5.0]), (START, END), FINE)
+    spell = SeriesTail(START + FINE, [Row(START + FINE, 9.0, UP, 60)]).between(START + FINE, END)
+    assert joined(merged, spell, percentiles=True).p95 == pytest.approx(9.0, rel=0.02)
+    total = joined(merged._replace(sketch=b""), spell, percentiles=True)
+    assert (total.checks, total.up, total.p95) == (2, 120_000, None)
+    nothing = SeriesTail(START + FINE, []).between(START + FINE, END)
+    assert joined(merged._replace(sketch=b""), nothing, percentiles=True).p95 == 5.0
 
 
 def _at(values):

@@ -23,10 +23,10 @@ from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.runtime.secrets.seals import Reseal, Seal, seal_of
 from opsapp.tree.counted import LAST, descending
 from opsapp.tree.folder import Folder, Record
-from opsapp.wire.commands import CommandSent
+from opsapp.wire.commands import ASKING, CommandSent
 from opsapp.wire.reports import CommandResult, HeldCommand
 
-KEPT = 200
+KEPT, FEW = 200, 20
 SHOWN = 100
 FORSAKEN_S = 86_400.0  # an agent that is silent for so long after a command's time is up is not waited for
 POLL = "poll"
@@ -59,8 +59,8 @@ class Command(SealedFields, Record):
         self.data: JsonObject | None = None
 
     @property
-    def only_looks(self) -> bool:
-        return self.type == "heal" and self.params.get("phase") == "look"
+    def only_asks(self) -> bool:
+        return self.type == "heal" and self.params.get("phase") in ASKING
 
     def conceal(self, seal: Seal, hide: Sequence[str]) -> None:
         """Show the parameters without these; the true ones are sealed until the command is over."""
@@ -161,16 +161,18 @@ class Commands(Folder):
         return f"{number:016x}"
 
     def _prune(self) -> None:
-        """The oldest that are over go, a few at a time."""
-        if len(self._children) > KEPT + 20:
-            for name in [name for name in list(self._children)[: -KEPT or None] if name not in self.open]:
+        """The oldest that are over go, a few at a time: first of what healing has only asked a host."""
+        surplus = len(self._children) - KEPT
+        if surplus > FEW:
+            over = [name for name in self._children if name not in self.open]
+            asked = {command.__name__ for command in self.some(over[:-FEW]) if command.only_asks}
+            for name in sorted(over, key=lambda name: name not in asked)[:surplus]:
                 del self._children[name]
 
     def latest(self, count: int = SHOWN) -> list[Command]:
-        """Looks for the cause of a failure do nothing on the host, and are told with their case: they are not among
-        them."""
+        """What healing only asks a host does nothing there, and is told with its case: it is not among them."""
         newest = self.some(descending(self._children, None, LAST, count))
-        return list(islice((command for command in newest if not command.only_looks), count))
+        return list(islice((command for command in newest if not command.only_asks), count))
 
     def since(self, at: float) -> Iterable[str]:
         """The ids of those asked for from then on, oldest first."""

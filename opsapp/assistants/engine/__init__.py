@@ -6,17 +6,3 @@ from .allowing import ProposalApproval, allowed, start
 from .calls import admit, calls_of
 from .deeds import FiringInShort, HoldsNow, PastInShort, ProposalOpened
 from .proposals import ASKING, what_if
-
-__all__ = [
-    "ASKING",
-    "FiringInShort",
-    "HoldsNow",
-    "PastInShort",
-    "ProposalApproval",
-    "ProposalOpened",
-    "admit",
-    "allowed",
-    "calls_of",
-    "start",
-    "what_if",
-]

@@ -21,19 +21,6 @@ from opsapp.tree.root import Root
 from . import forwarding
 from .forwarding import forwarding_trouble
 
-__all__ = [
-    "SHELL",
-    "Actor",
-    "IAnchored",
-    "IPoster",
-    "changed",
-    "forwarding_trouble",
-    "note",
-    "note_refusal",
-    "refusals_noted",
-    "refused",
-]
-
 TALLY = "opsapp.refusals"
 CHECKS = "opsapp.audit.checks"
 DAY_S = 86_400

@@ -23,38 +23,3 @@ from .provisionedaccounts import (
 )
 from .purge import start
 from .secondfactor import second_step
-
-__all__ = [
-    "AttemptLimit",
-    "accept_invitation",
-    "add_user",
-    "change_group",
-    "change_members",
-    "change_provisioned",
-    "count_attempt",
-    "count_attempts",
-    "counter_of_address",
-    "directory_trouble",
-    "disable_user",
-    "end_group",
-    "end_provisioned",
-    "forget_attempts",
-    "hash_password",
-    "hashing_of",
-    "in_turn",
-    "list_users",
-    "make_first_admin",
-    "password_problem",
-    "provider_trouble",
-    "provision_group",
-    "provision_user",
-    "read_invitation",
-    "remove_user",
-    "second_step",
-    "seconds_locked",
-    "set_password",
-    "sign_in",
-    "start",
-    "unlock_user",
-    "verify_password",
-]

@@ -15,6 +15,7 @@ from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.timing import settle_of
 from opsapp.healing.stages.world import SERVER, World
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.spoken import spoken_action
 
 from . import notifications, trials, trusted, waves
 from .alerts import Past
@@ -99,7 +100,7 @@ def _attempt(context: PipelineContext, record: CaseRecord, entry: LedgerRecord) 
     host = None if record.heal is None else context.world.hosts.get(record.heal.host)
     where = f" on {host.hostname}" if host is not None else ""
     came_to = f"{record.said} ({entry.reason})" if record.said else entry.reason or str(entry.outcome)
-    return f"{entry.action_type}{where}: {came_to}"
+    return f"{spoken_action(entry.action_type)}{where}: {came_to}"
 
 
 def _host_of(record: CaseRecord) -> str | None:

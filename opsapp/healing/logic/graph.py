@@ -178,9 +178,8 @@ def _in_words(cycle: tuple[str, ...]) -> str:
 
 
 def _cycles(graph: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Each once, from its smallest name on. Without recursion, for a chain may be long; lazily, for there may be
-    thousands."""
-    told: set[tuple[str, ...]] = set()
+    """Each once, from its smallest name on: each is closed by another dependency, which is looked at once. Without
+    recursion, for a chain may be long; lazily, for there may be thousands."""
     done: set[str] = set()
     for start in sorted(graph):
         path: dict[str, int] = {}  # each name on it, and its place
@@ -193,10 +192,7 @@ def _cycles(graph: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
             elif name in path:
                 cycle = tuple(path)[path[name] :]
                 turn = cycle.index(min(cycle))
-                cycle = (*cycle[turn:], *cycle[:turn])
-                if cycle not in told:
-                    told.add(cycle)
-                    yield cycle
+                yield (*cycle[turn:], *cycle[:turn])
             elif name not in done:
                 path[name] = len(path)
                 stack.append((name, True))

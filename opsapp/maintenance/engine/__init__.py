@@ -26,26 +26,6 @@ from .board import prepare as prepare_board
 from .reach import kinds_of
 from .windows import end_healing, move_healing, open_healing
 
-__all__ = [
-    "HEALING",
-    "MAINTENANCE",
-    "Active",
-    "Board",
-    "WindowPlan",
-    "active",
-    "active_windows",
-    "board_of",
-    "end_healing",
-    "healing_windows",
-    "instant",
-    "move_healing",
-    "occurrences",
-    "open_healing",
-    "prepare_board",
-    "silent",
-    "upcoming",
-]
-
 
 def active_windows(root: Root, now: float) -> list[Active]:
     return active(plans_of(root, board_of(node_of(root)).long_over(now)), now)

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentRecord, StandsOn, WarRoom, WarRoomEvent
+from opsapp.wire.spoken import spoken_action
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 HELPED = "verified"
@@ -65,7 +66,7 @@ def _heals(heals: Sequence[JsonObject]) -> str:
 
 
 def _heal(heal: JsonObject) -> str:
-    what = f"- {plain(heal['action_type'] or 'no action')} on {plain(heal['target'])}"
+    what = f"- {plain(spoken_action(heal['action_type']) or 'no action')} on {plain(heal['target'])}"
     ended = f": {plain(heal['outcome'] or heal['state'])}" + (f", {plain(heal['reason'])}" if heal["reason"] else "")
     return what + ended + (f" ({heal['duration_s']:g} s)" if heal["duration_s"] else "")
 

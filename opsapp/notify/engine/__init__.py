@@ -23,24 +23,6 @@ from .outbound import denied_networks, networks_denied
 from .routes import call, send_to
 from .settings import QUEUE
 
-__all__ = [
-    "CHANNEL",
-    "Confidential",
-    "HeldLink",
-    "NotificationSettings",
-    "call",
-    "channels_answering",
-    "count_wrong_link",
-    "denied_networks",
-    "held_link",
-    "is_silent",
-    "networks_denied",
-    "retry_at",
-    "send_to",
-    "tell",
-    "withdraw",
-]
-
 
 def tell(
     root: Root,

@@ -11,19 +11,6 @@ from . import channels, confidential, groups, inbox
 from .channels import Channel, Channels, channels_of
 from .deliveries import Deliveries, Delivery, deliveries_of
 
-__all__ = [
-    "Channel",
-    "Channels",
-    "Deliveries",
-    "Delivery",
-    "Notifications",
-    "channels_of",
-    "deliveries_of",
-    "reseal",
-    "set_up",
-    "set_up_delivery",
-]
-
 
 class Notifications(Folder):
     """/api/notifications"""

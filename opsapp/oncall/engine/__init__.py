@@ -14,8 +14,6 @@ from opsapp.tree.root import Root
 
 from .reach import seen_schedules
 
-__all__ = ["AHEAD_S", "calendar_of", "known_in", "names_on_call", "on_call_now", "seen_schedules", "shifts_of"]
-
 DAY_S = 86400
 AHEAD_S = 14.0 * DAY_S
 CALENDAR_BACK_S, CALENDAR_AHEAD_S = 7.0 * DAY_S, 55.0 * DAY_S

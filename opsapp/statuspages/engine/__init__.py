@@ -17,34 +17,6 @@ from .settings import public_page
 from .subscriptions import ask, belongs, confirm, leave, waits
 from .visitors import enter, has_said, has_visit, is_closed
 
-__all__ = [
-    "CANCELLED",
-    "STAGE_WORDS",
-    "PlannedTime",
-    "ask",
-    "belongs",
-    "calendar",
-    "calendar_text",
-    "confirm",
-    "dates",
-    "enter",
-    "groups_by_monitor",
-    "has_said",
-    "has_visit",
-    "is_closed",
-    "is_own_page",
-    "leave",
-    "logo",
-    "own_looks",
-    "own_page",
-    "page_ids",
-    "page_of",
-    "public_page",
-    "scope",
-    "waits",
-    "wrong_address",
-]
-
 
 def calendar(root: Root, slug: str | None = None) -> list[PlannedTime]:
     """Every time of every window, the earliest first; with `slug`, of pages of their own."""

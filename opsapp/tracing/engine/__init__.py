@@ -14,8 +14,6 @@ from .outboxspans import LEASE, OutboxSpans
 from .requests import KEY as REQUESTS
 from .requests import RequestSpans, request_spans_of
 
-__all__ = ["RequestSpans", "figures", "prepare", "request_spans_of", "start", "start_everywhere"]
-
 EVERY_S = 1.0
 
 

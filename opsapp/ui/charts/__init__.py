@@ -23,35 +23,3 @@ from .lines import Curve, Looks, Plot, before_after, line_chart
 from .outlook import Outlook, fan
 from .shares import Drop, PhaseTime, TrialCount, interval, lift, phases, survival
 from .strips import Bar, bars, sparkline, strip
-
-__all__ = [
-    "BYTES",
-    "MILLISECONDS",
-    "PERCENT",
-    "PLAIN",
-    "RATE",
-    "ActMark",
-    "Bar",
-    "Curve",
-    "Drop",
-    "Limit",
-    "Looks",
-    "Outlook",
-    "PhaseTime",
-    "Plot",
-    "TimeAxis",
-    "TrialCount",
-    "Unit",
-    "bars",
-    "before_after",
-    "fan",
-    "grouped",
-    "interval",
-    "lift",
-    "line_chart",
-    "phases",
-    "sparkline",
-    "strip",
-    "survival",
-    "unit_of",
-]

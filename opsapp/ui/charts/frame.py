@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.ui.markup import markup
+from opsapp.ui.markup import joined, markup
 
 TOP, FOOT = 14, 20  # above the plot: words of bands; below: the time axis
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -203,7 +203,7 @@ def value_axis(scale: Scale, unit: Unit, taken: Sequence[float] = (), most: int 
         parts.append(markup('<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>', y))
         if all(abs(scale.y(other) - y) > 13 for other in taken):
             parts.append(text(0, y - 4, unit.words(value)))
-    return Markup("").join(parts)
+    return joined(parts)
 
 
 def bands_of(held: Sequence[tuple[float, float]], axis: TimeAxis, height: int) -> Markup:
@@ -216,13 +216,13 @@ def bands_of(held: Sequence[tuple[float, float]], axis: TimeAxis, height: int) -
         width = max(0.2, round(axis.x(end) - left, 1))
         shape = '<rect class="b-bad" x="{:g}%" y="{}" width="{:g}%" height="{}"/>'
         parts.append(markup(shape, min(left, 100 - width), TOP, width, height))
-    return Markup("").join(parts)
+    return joined(parts)
 
 
 def limits_of(limits: Sequence[Limit], scale: Scale) -> tuple[Markup, Markup]:
     lines = [markup('<path class="limit" d="M0 {:g}H1000"/>', scale.inner(limit.value)) for limit in limits]
     words = [text(0, scale.y(limit.value) - 4, limit.words, look="bad") for limit in limits]
-    return Markup("").join(lines), Markup("").join(words)
+    return joined(lines), joined(words)
 
 
 def marks_of(marks: Sequence[ActMark], axis: TimeAxis, height: int) -> Markup:
@@ -235,7 +235,7 @@ def marks_of(marks: Sequence[ActMark], axis: TimeAxis, height: int) -> Markup:
         parts.append(markup(shape, x, TOP, TOP + height, mark.kind))
         left = x + len(mark.words) * LETTER <= 100
         parts.append(text(x, 10, mark.words, "start" if left else "end", mark.kind) if mark.words else Markup(""))
-    return Markup("").join(parts)
+    return joined(parts)
 
 
 def inner(shapes: Markup, height: int) -> Markup:
@@ -255,13 +255,13 @@ class TableRow(NamedTuple):
 
 
 def table(label: str, titles: Sequence[str], rows: Sequence[TableRow]) -> Markup:
-    head = Markup("").join(markup("<th>{}", title) for title in titles)
-    body = Markup("").join(
+    head = joined(markup("<th>{}", title) for title in titles)
+    body = joined(
         markup(
             '<tr data-x="{:g}" data-y="{}">{}',
             row.x,
             " ".join("-" if y is None else f"{y:g}" for y in row.ys),
-            Markup("").join(markup("<td>{}", cell) for cell in row.cells),
+            joined(markup("<td>{}", cell) for cell in row.cells),
         )
         for row in rows
     )
@@ -278,5 +278,5 @@ def crosshair(rows: Sequence[TableRow], height: int) -> Markup:
     line = '<line class="cross" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}" visibility="hidden"/>'
     dot = '<circle class="dot" cx="{:g}%" cy="{:g}" r="3.5"{}/>'
     hidden = Markup(' visibility="hidden"')
-    dots = Markup("").join(markup(dot, newest.x, y or 0, "" if y is not None else hidden) for y in newest.ys)
+    dots = joined(markup(dot, newest.x, y or 0, "" if y is not None else hidden) for y in newest.ys)
     return markup(line, newest.x, TOP, TOP + height) + dots

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.ui.markup import markup
+from opsapp.ui.markup import joined, markup
 
 from .frame import Scale, TableRow, TimeAxis, Unit, clock_words, scale_of, table, text, time_ticks
 from .lines import Curve, paths
@@ -83,7 +83,7 @@ def lane(axis: TimeAxis, times: Sequence[float], shown: LaneShown, place: int) -
         ),
     ]
     label = f"{shown.name}: {told(shown)}"
-    return DrawnLane(_plot(foot + 4, label, Markup("").join(parts)), scale)
+    return DrawnLane(_plot(foot + 4, label, joined(parts)), scale)
 
 
 def told(shown: LaneShown) -> str:
@@ -117,9 +117,7 @@ def marks(axis: TimeAxis, rows: Sequence[tuple[str, Sequence[MarkShown]]]) -> Ma
             fits = begins + 2 + len(mark.short) * LETTER < after
             parts.append(_mark(mark, (left, right if lasts else left), base, fits=fits))
             free = left
-    return _plot(
-        len(rows) * ROW + 4, "What happened, the same as in the list of events", Markup("").join(parts), "group"
-    )
+    return _plot(len(rows) * ROW + 4, "What happened, the same as in the list of events", joined(parts), "group")
 
 
 def _mark(mark: MarkShown, ends: tuple[float, float], base: int, *, fits: bool) -> Markup:
@@ -136,9 +134,7 @@ def _mark(mark: MarkShown, ends: tuple[float, float], base: int, *, fits: bool) 
         shapes.append(_sign(left, base - 12, kind, icon))
     if fits:
         shapes.append(markup('<text class="w {}" x="{:g}%" y="{}" dx="12">{}</text>', tone, right, base, mark.short))
-    return markup(
-        '<a href="{0}" aria-label="{1}"><title>{1}</title>{2}</a>', mark.href, mark.words, Markup("").join(shapes)
-    )
+    return markup('<a href="{0}" aria-label="{1}"><title>{1}</title>{2}</a>', mark.href, mark.words, joined(shapes))
 
 
 def _sign(x: float, y: float, kind: str, icon: str) -> Markup:
@@ -162,7 +158,7 @@ def states(axis: TimeAxis, rows: Sequence[tuple[str, Sequence[StateShown]]]) -> 
             bar = '<rect class="s-{}" x="{:g}%" width="{:g}%" y="{}" height="{}"/>'
             parts.append(markup(bar, state.kind, left, max(0.2, round(right - left, 2)), base - high, high))
     label = "; ".join(f"{name}: {', '.join(dict.fromkeys(state.word for state in row))}" for name, row in rows)
-    return _plot(len(rows) * ROW + 4, label, Markup("").join(parts))
+    return _plot(len(rows) * ROW + 4, label, joined(parts))
 
 
 def head(axis: TimeAxis) -> Markup:
@@ -177,7 +173,7 @@ def behind(axis: TimeAxis, down: Sequence[tuple[float, float]]) -> Markup:
         left, right = axis.x(since), axis.x(until)
         shape = '<rect class="b-down" x="{:g}%" width="{:g}%" y="20" height="100%"/>'
         lines.append(markup(shape, left, max(0.2, round(right - left, 2))))
-    return Markup("").join(lines)
+    return joined(lines)
 
 
 def flag(x: float, words: str) -> Markup:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.ui.markup import markup
+from opsapp.ui.markup import joined, markup
 
 from .frame import (
     PLAIN,
@@ -72,7 +72,7 @@ def line_chart(
     scale = scale_of([*known, *(limit.value for limit in looks.limits)], height, looks.top)
     runs = list(_runs(times, looks.step))
     lines_of_limits, words_of_limits = limits_of(looks.limits, scale)
-    shapes = Markup("").join(_shapes(axis, times, curves, runs, scale))
+    shapes = joined(_shapes(axis, times, curves, runs, scale))
     plot = (
         value_axis(scale, unit, [limit.value for limit in looks.limits], most=3 if height > 120 else 2)
         + bands_of(looks.held, axis, height)
@@ -127,7 +127,7 @@ def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -
         parts.append(markup('<span class="key">{}{}{}</span>', key, curve.name, value))
     if looks.states and cells:
         parts.append(markup('<span data-c="{}">{}</span>', len(curves) + 1, cells[-1]))
-    return markup('<figcaption class="read">{}</figcaption>', Markup("").join(parts))
+    return markup('<figcaption class="read">{}</figcaption>', joined(parts))
 
 
 def rows_of(
@@ -176,7 +176,7 @@ def paths(axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], gap_s
         points = [_place(axis, at, value, scale) for at, value in known]
         parts += [] if curve.quiet else _floored(points, runs)
         parts.append(_line(curve, points, runs))
-    return Markup("").join(parts)
+    return joined(parts)
 
 
 def _shapes(

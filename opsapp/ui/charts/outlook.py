@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.ui.markup import markup
+from opsapp.ui.markup import joined, markup
 
 from .frame import (
     PERCENT,
@@ -94,7 +94,7 @@ def _read(newest: str, outlook: Outlook) -> Markup:
     parts = [markup("<span><b>{}</b> now</span>", newest)]
     if outlook.times:
         parts += [markup(key, "fan2", "half of all outcomes"), markup(key, "fan1", "95 of 100")]
-    return markup('<figcaption class="read">{}</figcaption>', Markup("").join([*parts, *told]))
+    return markup('<figcaption class="read">{}</figcaption>', joined([*parts, *told]))
 
 
 def _fan_shapes(
@@ -116,7 +116,7 @@ def _fan_shapes(
         shapes.append(markup('<path class="ln fan" d="{}"/>', _path(axis, ahead, scale)))
     if measured:
         shapes.append(markup('<path class="ln" d="{}"/>', _path(axis, measured, scale)))
-    return Markup("").join(shapes)
+    return joined(shapes)
 
 
 def _x(axis: TimeAxis, at: float) -> str:

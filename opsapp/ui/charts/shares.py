@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.ui.markup import markup
+from opsapp.ui.markup import joined, markup
 
 from .frame import (
     MILLISECONDS,
@@ -89,7 +89,7 @@ def seconds(length: float) -> str:
 
 def lift(healed: TrialCount, alone: TrialCount) -> Markup:
     """Two rows of discs: nothing done above, healed below. It is its own table."""
-    rows = Markup("").join(_discs(trials) for trials in (alone, healed))
+    rows = joined(_discs(trials) for trials in (alone, healed))
     return markup('<div class="lift">{}</div>', rows)
 
 
@@ -104,7 +104,7 @@ def _discs(trials: TrialCount) -> Markup:
     else:
         disc = '<circle class="{}" cx="{}" cy="10" r="6"/>'
         looks = ["d-on"] * trials.recovered + ["d-off"] * (trials.total - trials.recovered)
-        shape = Markup("").join(markup(disc, look, 8 + 16 * number) for number, look in enumerate(looks))
+        shape = joined(markup(disc, look, 8 + 16 * number) for number, look in enumerate(looks))
     box = "" if trials.total > MOST_DISCS else f' viewBox="0 0 {16 * max(16, trials.total)} 20"'
     frame = '<span>{}</span><svg height="20" role="img" aria-label="{}"' + box + ' preserveAspectRatio="xMinYMid meet">'
     return markup(frame + "{}</svg><b>{}</b>", trials.name, label, shape, f"{trials.recovered} of {trials.total}")
@@ -142,7 +142,7 @@ def phases(parts: Sequence[PhaseTime]) -> Markup:
         x += width
     label = ", ".join(f"{part.name} {MILLISECONDS.words(part.ms)}" for part in parts)
     bar = markup('<svg class="phase" width="100%" height="12" role="img" aria-label="{}">{}</svg>', label, shapes)
-    figures = Markup("").join(
+    figures = joined(
         markup("<div><dt>{}</dt><dd>{}</dd></div>", part.name, MILLISECONDS.words(part.ms)) for part in parts
     )
     return bar + markup('<dl class="kv cols mt">{}</dl>', figures)

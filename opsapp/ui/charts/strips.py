@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.ui.markup import markup
+from opsapp.ui.markup import joined, markup
 
 from .frame import TableRow, table
 
@@ -93,4 +93,4 @@ def _paths(states: Sequence[str], count: int) -> Markup:
         look, top = LOOKS[state]
         cut = f"V{top + 5}m0 3" if state == "maintenance" else ""
         drawn.setdefault(look, []).append(f"M{number * SLOT + 2} {top}{cut}V{HEIGHT}")
-    return Markup("").join(markup('<path class="{}" d="{}"/>', look, "".join(d)) for look, d in drawn.items())
+    return joined(markup('<path class="{}" d="{}"/>', look, "".join(d)) for look, d in drawn.items())

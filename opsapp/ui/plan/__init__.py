@@ -17,7 +17,7 @@ from .own import SETTINGS
 from .problems import PROBLEMS
 from .records import RECORDS
 from .rules import RULES
-from .shape import Act, Column, Field, Page, PageBlock, Part
+from .shape import Act, Column, Field, Page, Part
 from .statuspage import STATUS_PAGE
 from .triage import APPROVALS, INCIDENTS, OVERVIEW
 
@@ -43,5 +43,3 @@ PAGES: tuple[Page, ...] = (
     + SETTINGS
     + STATUS_PAGE
 )
-
-__all__ = ["FILTERS", "PAGES", "Act", "Column", "Field", "Page", "PageBlock", "Part", "forms_of", "is_list"]

@@ -5,34 +5,4 @@ from opsapp.lib.enumerated import listed
 
 from .healing import act, figures, heal, reason, root_of
 from .people import COUNTED, STAGES, approval, asked_for, audit, came_back, of_incident, run, update, went_down, window
-from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, target_words
-
-__all__ = [
-    "COUNTED",
-    "STAGES",
-    "NameBook",
-    "Sentence",
-    "Word",
-    "act",
-    "approval",
-    "asked_for",
-    "audit",
-    "came_back",
-    "case",
-    "count",
-    "figures",
-    "heal",
-    "listed",
-    "of_incident",
-    "person",
-    "reason",
-    "root_of",
-    "run",
-    "said",
-    "sentence_of",
-    "span",
-    "target_words",
-    "update",
-    "went_down",
-    "window",
-]
+from .words import NameBook, Sentence, Word, case, count, person, place_of, said, sentence_of, span, target_words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from opsapp.approvals.records import RequestSummary
 from opsapp.audit.records import AuditEntry
@@ -12,7 +11,20 @@ from opsapp.maintenance.records import WindowRecord
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.wire.spoken import spoken_action
 
-from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, target_words
+from .words import (
+    PLACES,
+    NameBook,
+    Sentence,
+    Word,
+    case,
+    count,
+    person,
+    place_of,
+    said,
+    sentence_of,
+    span,
+    target_words,
+)
 
 STAGES = {
     "investigating": "We are investigating",
@@ -146,22 +158,6 @@ WHOLE = {
 # Of those without a place: what they name belongs to the sentence.
 NAMED = ("agent.file.write", "agent.key.revoke", "healing.chaos.run", "healing.dependencies.add",
          "healing.dependencies.remove")  # fmt: skip
-PLACES = {
-    "monitor": "/monitors/{}",
-    "automation": "/automations/{}",
-    "agent": "/agents/{}",
-    "agent.command": "/agents/{}",
-    "incident": "/incidents/{}",
-    "approval": "/approvals/{}",
-    "assistant": "/approvals/{}",
-    "run": "/automations/runs/{}",
-    "healing.case": "/healing/cases/{}",
-    "healing.rule": "/healing/rules/{}",
-    "healing.trust": "/healing/rules/{}",
-    "healing.problem": "/healing/problems#p-{}",
-}
-
-
 COUNTED = {"count", "since"}  # what an entry has that stands for many refusals
 WHY_REFUSED = {
     "unauthenticated": "not signed in",
@@ -180,7 +176,7 @@ MAKES = ("create", "apply_template", "import")  # refused, they name the place w
 
 
 def _of_monitor(incident: IncidentRecord) -> Word:
-    return Word(incident.monitor_name, f"/incidents/{quote(incident.id, safe='')}")
+    return Word(incident.monitor_name, place_of("incident", incident.id))
 
 
 def went_down(incident: IncidentRecord) -> Sentence:
@@ -216,8 +212,8 @@ def of_incident(incident: IncidentRecord) -> list[Sentence]:
 
 
 def run(record: RunRow) -> Sentence:
-    name = Word(record.name, f"/automations/{quote(record.automation_id, safe='')}")
-    place = f"/automations/runs/{quote(record.run_id, safe='')}"
+    name = Word(record.name, place_of("automation", record.automation_id))
+    place = place_of("run", record.run_id)
     by = {"schedule": "the schedule", "catch_up": "the schedule", "webhook": "its webhook", "healing": "healing"}
     who = by.get(record.origin) or by.get(record.requested_by) or record.requested_by
     status = record.status
@@ -241,7 +237,7 @@ def run(record: RunRow) -> Sentence:
 
 
 def approval(record: RequestSummary, names: NameBook) -> Sentence:
-    what = Word(asked_for(record), f"/approvals/{quote(record.request_id, safe='')}")
+    what = Word(asked_for(record), place_of("approval", record.request_id))
     where = (Word(" on "), *names.target(record.subject)) if _acts(record) else ()
     status = record.status
     if status == "pending":
@@ -266,7 +262,7 @@ def _came_of(record: RequestSummary) -> Word | str:
     if record.status != "approved":
         return ""
     words, run_id = "What came of it", record.run_id
-    return Word(words, f"/automations/runs/{quote(run_id, safe='')}") if run_id else case(record.case_id, words)
+    return Word(words, place_of("run", run_id)) if run_id else case(record.case_id, words)
 
 
 def asked_for(record: RequestSummary) -> str:
@@ -294,12 +290,8 @@ def audit(entry: AuditEntry, names: Mapping[str, str] = {}) -> Sentence:
     look = "icon:x" if refused else "icon:list"
     family, _, verb = action.rpartition(".")
     name = "" if verb in MAKES and not done and entry.after is None else named(entry, names)
-    place = PLACES.get(family) if done or entry.target in names else None
-    target = (
-        Word(name, place.format(quote(entry.target, safe="")))
-        if place and verb != "delete"
-        else Word(name, strong=True)
-    )
+    leads = family in PLACES and (done or entry.target in names) and verb != "delete"
+    target = Word(name, place_of(family, entry.target)) if leads else Word(name, strong=True)
     actor = person(entry.username if done else entry.username or "somebody")
     who = (actor, " ") if done else (_times_refused(entry), actor, " ")
     method, _, path = action.partition(" ")

@@ -12,6 +12,25 @@ from markupsafe import Markup, escape
 from opsapp.ui.markup import markup
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+# By the kind of a thing, as audited actions name it: the address of its page.
+PLACES = {
+    "monitor": "/monitors/{}",
+    "automation": "/automations/{}",
+    "agent": "/agents/{}",
+    "agent.command": "/agents/{}",
+    "incident": "/incidents/{}",
+    "approval": "/approvals/{}",
+    "assistant": "/approvals/{}",
+    "run": "/automations/runs/{}",
+    "healing.case": "/healing/cases/{}",
+    "healing.rule": "/healing/rules/{}",
+    "healing.trust": "/healing/rules/{}",
+    "healing.problem": "/healing/problems#p-{}",
+}
+
+
+def place_of(kind: str, name: str) -> str:
+    return PLACES[kind].format(quote(name, safe=""))
 
 
 class Word(NamedTuple):
@@ -53,7 +72,7 @@ class NameBook(NamedTuple):
 
     def target(self, target: str) -> tuple[Word, ...]:
         if target in self.monitors:
-            return (Word(target, f"/monitors/{quote(self.monitors[target], safe='')}"),)
+            return (Word(target, place_of("monitor", self.monitors[target])),)
         host, _, part = target.partition("/")
         if part.strip() and (host in self.hosts or _may_be_host(host)):
             return Word(part, strong=True), Word(" on "), *self.host(host)
@@ -61,7 +80,7 @@ class NameBook(NamedTuple):
 
     def host(self, name: str) -> tuple[Word, ...]:
         if name in self.hosts:
-            return (Word(name, f"/agents/{quote(self.hosts[name], safe='')}"),)
+            return (Word(name, place_of("agent", self.hosts[name])),)
         called = next((known for known, agent_id in self.hosts.items() if agent_id == name), None)
         return self.host(called) if called is not None else (Word(name, strong=True),)
 
@@ -94,7 +113,7 @@ def person(name: str | None) -> Word:
 
 
 def case(case_id: str | None, text: str = "Why") -> Word | str:
-    return Word(text, f"/healing/cases/{quote(case_id, safe='')}") if case_id else ""
+    return Word(text, place_of("healing.case", case_id)) if case_id else ""
 
 
 def span(seconds: float) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from opsapp.approvals.records import ApprovalRecord, PlanShown
 from opsapp.healing.answers import CaseShown
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, CASE, DECIDED, OVERVIEW, REQUEST
-from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import Word, case, count, span, target_words
+from opsapp.ui.reader import Answers, Reader, TemplateValues
+from opsapp.ui.sentences import Word, case, count, place_of, span, target_words
 
 from . import proposals
 from .proposals import Fact
@@ -22,7 +21,7 @@ PENDING = "pending"
 CODE_LINES = 200
 
 
-def listing(answers: Answers, reader: Reader) -> dict[str, object]:
+def listing(answers: Answers, reader: Reader) -> TemplateValues:
     names = names_of(answers.known(OVERVIEW))
     asked = [question(record, names, reader) for record in answers[APPROVALS]]
     mine = sum(asked_question.mine for asked_question in asked)
@@ -36,7 +35,7 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def one(answers: Answers, reader: Reader) -> dict[str, object]:
+def one(answers: Answers, reader: Reader) -> TemplateValues:
     record = answers[REQUEST]
     asked = question(record, names_of(answers.known(OVERVIEW)), reader)
     return {
@@ -96,7 +95,7 @@ def facts(asked: Question) -> list[Fact]:
 
 def _of_heal(plan: PlanShown) -> list[Fact]:
     rule = plan.rule_id
-    facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.step or 0) + 1}")]
+    facts = [Fact("Rule", Word(rule, place_of("healing.rule", rule)), f"step {(plan.step or 0) + 1}")]
     facts.append(Fact("Because", Word(plan.condition, code=True)))
     facts.append(Fact("Target", Word(target_words(plan.target), strong=True)))
     facts += _outage(plan)
@@ -106,7 +105,7 @@ def _of_heal(plan: PlanShown) -> list[Fact]:
 
 
 def _host_at(agent_id: str | None) -> str:
-    return f"/agents/{quote(agent_id, safe='')}" if agent_id not in (None, "server") else ""
+    return place_of("agent", agent_id) if agent_id not in (None, "server") else ""
 
 
 def _outage(plan: PlanShown) -> list[Fact]:
@@ -122,7 +121,7 @@ def _outage(plan: PlanShown) -> list[Fact]:
 
 
 def _of_run(record: ApprovalRecord, plan: PlanShown) -> list[Fact]:
-    place = f"/automations/{quote(record.automation_id or '', safe='')}"
+    place = place_of("automation", record.automation_id or "")
     facts = [Fact("Automation", Word(plan.name or record.subject, place), plan.type)]
     params = {name: value for name, value in plan.given.items() if name not in ("script", "command")}
     return facts + _hosts(plan) + _given(params) + _given(plan.inputs or {})

@@ -13,7 +13,7 @@ from opsapp.automations.engine import PROGRAMS
 from opsapp.automations.records import AutomationRecord, AutomationRow, TemplateRecord
 from opsapp.lib import cron
 from opsapp.ui.parts import AUTOMATION, AUTOMATIONS, PEOPLE, RULES, RUNS, TEMPLATES, USERS_OF
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.words import spoken
 from opsapp.wire.records import plain
 
@@ -48,13 +48,13 @@ class TypeChoice(NamedTuple):
     form: str
 
 
-def listed(answers: Answers, reader: Reader) -> dict[str, object]:
+def listed(answers: Answers, reader: Reader) -> TemplateValues:
     recent = [shown_of(run, reader.now) for run in answers[RUNS]]
     return {
         "lines": [line_of(row, recent) for row in answers[AUTOMATIONS]],
         "recent": recent[:15],
         "templates": [(template, may_write(template, reader)) for template in answers[TEMPLATES]],
-        "wanted": reader.query.get("q", ""),
+        "wanted": reader.asked("q"),
     }
 
 
@@ -71,7 +71,7 @@ def may_write(row: AutomationRecord | TemplateRecord, reader: Reader) -> bool:
     return reader.role == "admin" or not row.needs_admin
 
 
-def new(answers: Answers, reader: Reader) -> dict[str, object]:
+def new(answers: Answers, reader: Reader) -> TemplateValues:
     wanted = reader.query.get("type", "script")
     wanted = wanted if wanted in TYPES else "script"
     kinds = [
@@ -85,7 +85,7 @@ def new(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def one(answers: Answers, reader: Reader) -> dict[str, object]:
+def one(answers: Answers, reader: Reader) -> TemplateValues:
     automation = answers[AUTOMATION]
     return {
         "title": automation.name,
@@ -106,7 +106,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def edited(answers: Answers, reader: Reader) -> dict[str, object]:
+def edited(answers: Answers, reader: Reader) -> TemplateValues:
     automation = answers[AUTOMATION]
     as_json = plain(automation)
     return {
@@ -118,7 +118,7 @@ def edited(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
+def cloned(answers: Answers, reader: Reader) -> TemplateValues:
     automation = answers[AUTOMATION]
     return {
         "title": f"Clone {automation.name}",

@@ -80,7 +80,7 @@ class BeforeAfter(NamedTuple):
 def around(opened_at: float, closed_at: float | None, reader: Reader) -> Around:
     """The time from an hour before to an hour after, or what the address asks for."""
     start, last = opened_at - AROUND_S, min(reader.now, (closed_at or reader.now) + AROUND_S)
-    chosen = [_whole(reader.query.get(name)) for name in ("from", "to")]
+    chosen = [_whole(reader.asked(name)) for name in ("from", "to")]
     zoomed = None not in chosen
     if zoomed:
         low, high = (value or 0 for value in chosen)
@@ -119,7 +119,7 @@ def of_case(
     moments = moments_of(case)
     held = [(case.opened_at, held_until(case, reader.now))]
     drawn = draw(plots, points, time_range, moments, held, reader)
-    return BeforeAfter(tuple(drawn), tuple(moments), note, bool(reader.query.get("from") and reader.query.get("to")))
+    return BeforeAfter(tuple(drawn), tuple(moments), note, bool(reader.asked("from") and reader.asked("to")))
 
 
 def draw(

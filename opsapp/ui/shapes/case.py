@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import quote
 
 from opsapp.agents.records import CommandRecord
 from opsapp.healing.answers import CaseShown, CaseWave, LedgerEntryShown, WaveCounts
@@ -13,8 +12,8 @@ from opsapp.lib.addresses import HIDDEN
 from opsapp.tracing.interfaces import trace_of_case
 from opsapp.ui.parts import CASE, COMMAND, HOST_POINTS, MONITOR_POINTS, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
-from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import Word, act, count, reason, span, target_words
+from opsapp.ui.reader import Answers, Reader, TemplateValues
+from opsapp.ui.sentences import Word, act, count, place_of, reason, span, target_words
 from opsapp.wire.spoken import spoken_action
 
 from . import beforeafter
@@ -95,7 +94,7 @@ class WaveLine(NamedTuple):
     words: str
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     case = answers[CASE]
     trust = next((row for row in answers[TRUST] if row.rule_id == case.rule_id), None)
     ladder = rungs(case, trust)
@@ -108,7 +107,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "state": (case.outcome or "").replace("_", " ").capitalize() or STATES.get(case.state, case.state),
         "took": ended_words(case),
         "place": place(case),
-        "rule": Word(case.rule_id, f"/healing/rules/{quote(case.rule_id, safe='')}"),
+        "rule": Word(case.rule_id, place_of("healing.rule", case.rule_id)),
         "asked": _asked(case.entries),
         "wave": wave_words(case.wave) if case.wave else "",
         "waves": _waves(case.wave) if case.wave else (),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opsapp.agents.records import CommandRecord
 from opsapp.lib.addresses import HIDDEN
 from opsapp.ui.parts import AGENT, COMMAND
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.words import rough_span
 
 OPEN = ("queued", "delivered", "running")
@@ -35,7 +35,7 @@ class CommandShown(NamedTuple):
     facts: tuple[tuple[str, str], ...]
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     agent = answers[AGENT]
     record = answers[COMMAND]
     shown, name = shown_of(record, reader.now), agent.name

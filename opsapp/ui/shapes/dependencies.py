@@ -13,7 +13,7 @@ from opsapp.healing.records import DependencyEvidence, DependencyNode
 from opsapp.lib.visible import clip
 from opsapp.ui import layers
 from opsapp.ui.parts import GRAPH, SUGGESTIONS
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.sentences import listed
 from opsapp.wire.dataclass import dataclass
 
@@ -83,12 +83,12 @@ class ChosenTarget(NamedTuple):
     fixed: frozenset[str]
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     graph = answers[GRAPH]
     nodes = {node.target: node for node in graph.nodes}
     edges = [(edge.child, edge.parent) for edge in graph.edges]
     roots = nodes.keys() & graph.root_causes  # others stand alone: the picture has no place for them
-    wanted = reader.query.get("q", "").strip()
+    wanted = reader.asked("q").strip()
     near = neighbourhood(nodes, edges, roots, wanted)
     drawn = [edge for edge in edges if edge[0] in near and edge[1] in near]
     joined = {name for edge in edges for name in edge}
@@ -103,14 +103,14 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "sub": sentence(nodes, roots),
         "picture": picture_of(nodes, drawn, roots, reader.query) if drawn else None,
         "box": BOX,
-        "chosen": chosen_of(reader.query.get("target", ""), nodes, known, roots),
+        "chosen": chosen_of(reader.asked("target"), nodes, known, roots),
         "wanted": wanted,
         "part_of": len(joined) if len(near) < len(joined) else 0,
         "rows": rows[:MOST_ROWS],
         "row_count": len(rows),
         "names": sorted({*nodes, *joined})[:MOST_NAMES],
         "candidates": [(row, sure_of(row)) for row in candidates],
-        "asked": {"target": reader.query.get("target", ""), "depends_on": reader.query.get("depends_on", "")},
+        "asked": {"target": reader.asked("target"), "depends_on": reader.asked("depends_on")},
     }
 
 

@@ -4,14 +4,13 @@ it was right."""
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.overview_answers import NextBreak
 from opsapp.ui.reader import Reader
-from opsapp.ui.sentences import Word
+from opsapp.ui.sentences import Word, place_of
 from opsapp.wire.records import made
 
 from .fans import between, chart_of, reaches, unit_of, what_of
@@ -35,7 +34,7 @@ def breaks_next(first: NextBreak | None, of_host: list[ForecastRecord] | None, r
     told = next(same, None) or made(ForecastRecord, vars(first))
     return NextLine(
         what_of(told),
-        Word(first.hostname, f"/agents/{quote(told.agent_id, safe='')}"),
+        Word(first.hostname, place_of("agent", told.agent_id)),
         f"{reaches(told)} {unit_of(told).words(told.threshold)} in",
         told.hits_at or first.hits_at,
         between(told, reader.now),

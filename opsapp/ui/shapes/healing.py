@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.healing.inlet_answers import InletRecord
 from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.sentences import count
 from opsapp.ui.words import rough_span
 
@@ -43,7 +43,7 @@ class WorkerShown(NamedTuple):
     words: str
 
 
-def standing(answers: Answers, reader: Reader) -> dict[str, object]:
+def standing(answers: Answers, reader: Reader) -> TemplateValues:
     health = answers[HEALTH]
     state, heading, about = STANDS[health.status]
     names = {hold.target: hold.name for hold in health.holds}
@@ -97,7 +97,7 @@ class InletLine(NamedTuple):
     refused: str
 
 
-def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
+def inlets(answers: Answers, reader: Reader) -> TemplateValues:
     return {"inlets": tuple(InletLine(row, *_standing(row), _refused(row)) for row in answers[INLETS])}
 
 
@@ -121,5 +121,5 @@ def _standing(row: InletRecord) -> tuple[str, str]:
     return "warn", f"{words}, {about} about no host or monitor that is known"
 
 
-def chaos(answers: Answers, reader: Reader) -> dict[str, object]:
+def chaos(answers: Answers, reader: Reader) -> TemplateValues:
     return {"scenarios": answers[SCENARIOS]}

@@ -17,7 +17,7 @@ from opsapp.healing.records import RuleSettings
 from opsapp.maintenance.records import WindowRecord
 from opsapp.ui import charts, sentences
 from opsapp.ui.parts import AGENT, AUTOMATIONS, COMMANDS, FORECASTS, HEALS, HOLDS, MOMENT, RULES, WINDOWS
-from opsapp.ui.reader import Answers, Reader, merged
+from opsapp.ui.reader import Answers, Reader, TemplateValues, merged
 from opsapp.ui.words import rough_span
 
 from . import holds, moment, uses
@@ -73,11 +73,11 @@ class Lead(NamedTuple):
     place: str
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     agent = answers[AGENT]
     forecasts, disks = forecasts_of(answers), disks_of(answers, reader)
     services, containers = services_of(agent), states_of(agent.metrics.containers, {})
-    every = reader.query.get("all") == "services"
+    every = reader.asked("all") == "services"
     names = sentences.NameBook(hosts={known_as: agent.id for known_as in (agent.hostname, agent.label) if known_as})
     naming = [rule.id for rule in answers[RULES] if is_about(rule, agent)]
     return merged(state, commands, moment.shape)(answers, reader) | {
@@ -92,18 +92,18 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "heals": [sentences.heal(entry, names) for entry in answers[HEALS]],
         "rules": naming,
         "uses": uses.of_host(naming, answers[AUTOMATIONS]),
-        "unit": reader.query.get("unit", ""),
+        "unit": reader.asked("unit"),
         "logs": log_address(agent.id, reader.query),
     }
 
 
-def arrival(answers: Answers, reader: Reader) -> dict[str, object]:
+def arrival(answers: Answers, reader: Reader) -> TemplateValues:
     """Whether it is waited for."""
     agent = answers[AGENT]
     return {"agent": agent, "name": agent.name, "waiting": agent.status == "pending"}
 
 
-def state(answers: Answers, reader: Reader) -> dict[str, object]:
+def state(answers: Answers, reader: Reader) -> TemplateValues:
     """The top of the page."""
     agent = answers[AGENT]
     kind, word = presence_of(agent)
@@ -124,7 +124,7 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def commands(answers: Answers, reader: Reader) -> dict[str, object]:
+def commands(answers: Answers, reader: Reader) -> TemplateValues:
     agent = answers[AGENT]
     records = [shown_of(record, reader.now) for record in answers[COMMANDS]]
     return {
@@ -132,7 +132,7 @@ def commands(answers: Answers, reader: Reader) -> dict[str, object]:
         "running": next((command for command in records if command.under_way), None),
         "commands": [command for command in records if not command.under_way][:FEW],
         "command_count": len(records),
-        "doing": reader.query.get("do") if reader.query.get("do") in ASKED else ASKED[0],
+        "doing": reader.asked("do") if reader.asked("do") in ASKED else ASKED[0],
         "ask_first": ASK_FIRST,
         "presets": given_to(agent, reader.query),
         "row": agent,

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from opsapp.agents.records import AgentRow, FleetRow, HostProblem, Line
 from opsapp.ui import charts
 from opsapp.ui.parts import HOSTS
-from opsapp.ui.reader import Answers, Reader, with_query
+from opsapp.ui.reader import Answers, Reader, TemplateValues, with_query
 
 STATES = {  # status -> (kind, word)
     "online": ("ok", "Reporting"),
@@ -46,9 +46,9 @@ class HostLine(NamedTuple):
     notes: tuple[str, ...]
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     rows = answers[HOSTS]
-    asked = {name: reader.query.get(name, "") for name in ("q", "tag", "status", "sort")}
+    asked = {name: reader.asked(name) for name in ("q", "tag", "status", "sort")}
     return {
         "hosts": [line_of(row) for row in rows],
         "states": [

@@ -11,7 +11,7 @@ from opsapp.auth.records import UserShown
 from opsapp.automations.records import SecretRecord
 from opsapp.ui import sentences
 from opsapp.ui.parts import AUTOMATIONS, ENTRIES, INVITED, SECRETS, USERS, names_in
-from opsapp.ui.reader import Answers, Reader, rows_named
+from opsapp.ui.reader import Answers, Reader, TemplateValues, rows_named
 from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
 from opsapp.wire.dataclass import dataclass
@@ -54,12 +54,12 @@ class AuditLine(NamedTuple):
     changes: tuple[tuple[str, str, str], ...]  # (field, before, after)
 
 
-def users(answers: Answers, reader: Reader) -> dict[str, object]:
+def users(answers: Answers, reader: Reader) -> TemplateValues:
     return {
         "users": [_user(row) for row in answers[USERS]],
         "invited": answers[INVITED],
         "may": MAY,
-        "filtered": any(reader.query.get(name) for name in ("q", "role")),
+        "filtered": reader.asks("q", "role"),
     }
 
 
@@ -69,7 +69,7 @@ def _user(row: UserShown) -> UserLine:
     return UserLine(row, sources.get(row.source, factor))
 
 
-def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
+def secrets(answers: Answers, reader: Reader) -> TemplateValues:
     names = {row.id: row.name for row in answers[AUTOMATIONS]}
     return {"secrets": [_secret(row, names) for row in answers[SECRETS]], "row": {}}
 
@@ -87,7 +87,7 @@ def _secret(row: SecretRecord, names: dict[str, str]) -> SecretLine:
 def since_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     """From the day on that the address asks for (`?from=2026-11-01`), by the reader's clock."""
     try:
-        day = datetime.strptime(reader.query.get("from", ""), "%Y-%m-%d").replace(tzinfo=ZoneInfo(reader.zone))
+        day = datetime.strptime(reader.asked("from"), "%Y-%m-%d").replace(tzinfo=ZoneInfo(reader.zone))
         return {"since": str(max(0, int(day.timestamp())))}
     except (ValueError, OverflowError):
         return {}
@@ -97,11 +97,11 @@ def named_in_entries(reader: Reader, earlier: Answers) -> dict[str, tuple[str, .
     return rows_named(entry.target for entry in earlier[ENTRIES])
 
 
-def audit(answers: Answers, reader: Reader) -> dict[str, object]:
+def audit(answers: Answers, reader: Reader) -> TemplateValues:
     names = names_in(answers) | {row.id: row.name for row in answers[AUTOMATIONS]}
     return {
         "lines": [_line(entry, names, reader.zone) for entry in answers[ENTRIES]],
-        "since": reader.query.get("from", "") if since_asked(reader, answers) else "",
+        "since": reader.asked("from") if since_asked(reader, answers) else "",
     }
 
 

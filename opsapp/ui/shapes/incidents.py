@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from opsapp.healing.answers import CaseWave, LedgerEntryShown
 from opsapp.healing.overview_answers import Overview
@@ -13,8 +13,8 @@ from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRem
 from opsapp.statuspages.engine import STAGE_WORDS
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
-from opsapp.ui.reader import BEFORE, Answers, Reader, merged
-from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
+from opsapp.ui.reader import BEFORE, Answers, Reader, TemplateValues, merged
+from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, place_of, said, sentence_of
 from opsapp.ui.words import on_pages
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made
@@ -105,21 +105,21 @@ class TriedRemedy(NamedTuple):
     helped: bool
 
 
-def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+def overview(answers: Answers, reader: Reader) -> TemplateValues:
     return {**listing(answers, reader), "notices": answers[NOTICES]}
 
 
-def listing(answers: Answers, reader: Reader) -> dict[str, object]:
-    plain, later = _is_plain(reader), bool(reader.query.get(BEFORE))
+def listing(answers: Answers, reader: Reader) -> TemplateValues:
+    plain, later = _is_plain(reader), bool(reader.asked(BEFORE))
     now, rows = answers[OPEN], answers[INCIDENTS]
     mine, lines = {"owner": reader.username}, lines_of(now) if plain and not later else []
-    status, owner = reader.query.get("status"), reader.query.get("owner")
+    status, owner = reader.asked("status"), reader.asked("owner")
     return {
         "heading": _count(len(now)),
         "open_count": len(now),
         "now": lines[:MOST_LINES],
         "now_more": len(lines[MOST_LINES:]),
-        "rows": [IncidentLine((row,)) for row in rows] if reader.query.get(EACH) else lines_of(rows),
+        "rows": [IncidentLine((row,)) for row in rows] if reader.asked(EACH) else lines_of(rows),
         "later": later,
         "plain": plain,
         "shows": (
@@ -127,18 +127,18 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
             ("Mine", f"/incidents?{urlencode(mine)}", owner == reader.username),
             ("All", "/incidents", plain),
         ),
-        "of_monitor": rows[0].monitor_name if reader.query.get("monitor_id") and rows else "",
+        "of_monitor": rows[0].monitor_name if reader.asked("monitor_id") and rows else "",
     }
 
 
 def asked_of_past(reader: Reader, _: Answers) -> dict[str, str]:
     """What is open stands above the list, unless something is looked for."""
-    together = {} if reader.query.get(EACH) else {"together": "true"}
+    together = {} if reader.asked(EACH) else {"together": "true"}
     return together | ({"status": "resolved"} if _is_plain(reader) else {})
 
 
 def _is_plain(reader: Reader) -> bool:
-    return not any(reader.query.get(name) for name in FILTERS)
+    return not reader.asks(*FILTERS)
 
 
 def lines_of(rows: Iterable[IncidentRecord]) -> list[IncidentLine]:
@@ -146,7 +146,7 @@ def lines_of(rows: Iterable[IncidentRecord]) -> list[IncidentLine]:
     return [IncidentLine(tuple(same)) for same in alike(rows)]
 
 
-def folded(items: list[TimelineItem]) -> dict[str, object]:
+def folded(items: list[TimelineItem]) -> TemplateValues:
     """The newest of a long timeline stand open; what somebody has to decide is never folded."""
     undecided = max((number for number, item in enumerate(items, 1) if item.ask), default=0)
     open_ones = max(RECENT, undecided)
@@ -159,10 +159,10 @@ def _count(number: int) -> str:
     return "1 incident is open." if number == 1 else f"{number} incidents are open."
 
 
-def room(answers: Answers, reader: Reader) -> dict[str, object]:
+def room(answers: Answers, reader: Reader) -> TemplateValues:
     known = answers[ROOM]
     incident = known.incident
-    template = reader.query.get("template", "")
+    template = reader.asked("template")
     related = sorted(known.related_monitors, key=lambda monitor: BESIDE.get(monitor.status, len(BESIDE)))[:8]
     place = _place(incident)
     tried = [_tried(remedy) for remedy in known.suggested_automations]
@@ -178,7 +178,7 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def top(answers: Answers, reader: Reader) -> dict[str, object]:
+def top(answers: Answers, reader: Reader) -> TemplateValues:
     known, names = answers[ROOM], _names(answers)
     incident = known.incident
     facts, heals = _facts(incident, answers.known(OVERVIEW), names), _heals(known)
@@ -203,9 +203,9 @@ def _title(incident: IncidentRecord) -> str:
     return f"{name} {'is down' if is_open else 'was down'}"
 
 
-def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
-    known, show = answers[ROOM], reader.query.get("show", "")
-    with_others = reader.query.get("add") == moment.ADDED
+def timeline(answers: Answers, reader: Reader) -> TemplateValues:
+    known, show = answers[ROOM], reader.asked("show")
+    with_others = reader.asked("add") == moment.ADDED
     runs = [event for event in known.events if event.kind == "run"] + [*(known.other_runs if with_others else ())]
     items = _timeline(known, runs, _questions(answers, reader), _names(answers))
     place = _place(known.incident)
@@ -218,7 +218,7 @@ def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _place(incident: IncidentRecord) -> str:
-    return f"/incidents/{quote(incident.id, safe='')}"
+    return place_of("incident", incident.id)
 
 
 def _names(answers: Answers) -> NameBook:

@@ -12,7 +12,7 @@ from opsapp.healing.answers import SuggestionAbout, SuggestionRecord, TrustShown
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.ui.choices import LinkChoice, PickOption
 from opsapp.ui.parts import AGENTS, DEAD, FORECASTS, OFFLINE, SUGGESTIONS, TRUST
-from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, query_with, with_query
+from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, TemplateValues, query_with, with_query
 
 from .fans import between, chart_of, disk_of, reaches, unit_of, what_of
 
@@ -80,8 +80,8 @@ class TrustCard(NamedTuple):
     meters: tuple[Meter, ...]
 
 
-def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
-    now = reader.query.get("sort") or "-created_at"
+def suggestions(answers: Answers, reader: Reader) -> TemplateValues:
+    now = reader.asked("sort") or "-created_at"
     return {
         "lines": tuple(_suggestion(row) for row in answers[SUGGESTIONS]),
         "orders": tuple(
@@ -89,7 +89,7 @@ def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
             for sort, words in ORDERS.items()
         ),
         "categories": tuple(PickOption(*pair) for pair in CATEGORIES.items()),
-        "filtered": any(reader.query.get(name) for name in ("category", "rule_id")),
+        "filtered": reader.asks("category", "rule_id"),
     }
 
 
@@ -117,7 +117,7 @@ def _soonest_first(answers: Answers) -> list[ForecastRecord]:
     return sorted(answers[FORECASTS], key=lambda row: (row.hits_at is None, row.hits_at or 0))
 
 
-def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
+def forecasts(answers: Answers, reader: Reader) -> TemplateValues:
     """What is reached first, first; a disk has one each for space and inodes: the first counts. Of a silent host
     nothing is foretold."""
     names = {host.id: host.name for host in answers[AGENTS]}
@@ -158,7 +158,7 @@ def forecast(row: ForecastRecord, host: str, reader: Reader, drawn: bool) -> For
     )
 
 
-def trust(answers: Answers, reader: Reader) -> dict[str, object]:
+def trust(answers: Answers, reader: Reader) -> TemplateValues:
     ranked = sorted(answers[TRUST], key=lambda row: (-LEVELS.index(row.current_level), row.rule_id))
     return {"cards": tuple(card(row) for row in ranked)}
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opsapp.healing.answers import LedgerEntryShown
 from opsapp.ui.parts import CHECK, LEDGER
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.sentences import NameBook, Sentence, heal
 from opsapp.ui.words import local
 
@@ -19,14 +19,14 @@ class LedgerDay(NamedTuple):
     lines: tuple[tuple[LedgerEntryShown, Sentence], ...]
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     return rows(answers, reader) | {"check": answers.known(CHECK)}
 
 
-def rows(answers: Answers, reader: Reader) -> dict[str, object]:
+def rows(answers: Answers, reader: Reader) -> TemplateValues:
     lines = [(entry, heal(entry, NAMELESS)) for entry in answers[LEDGER]]
     days = groupby(lines, key=lambda line: local(line[0].created_at, reader.zone).strftime("%A %d %B %Y"))
     return {
         "days": tuple(LedgerDay(name, tuple(group)) for name, group in days),
-        "filtered": any(reader.query.get(name) for name in ("rule_id", "target", "outcome", "action_type", "within")),
+        "filtered": reader.asks("rule_id", "target", "outcome", "action_type", "within"),
     }

@@ -26,7 +26,7 @@ from opsapp.ui.parts import (
     WINDOWS_PAST,
     WINDOWS_PLANNED,
 )
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.wire.records import plain
 
 from . import holds
@@ -101,7 +101,7 @@ def _covered(scope: Sequence[str], names: KnownNames) -> str:
     return listed(told)
 
 
-def windows(answers: Answers, reader: Reader) -> dict[str, object]:
+def windows(answers: Answers, reader: Reader) -> TemplateValues:
     names = names_in(answers)
     zone = service_zone(answers)
     by_state = {"now": WINDOWS, "planned": WINDOWS_PLANNED, "off": WINDOWS_OFF, "past": WINDOWS_PAST}
@@ -141,7 +141,7 @@ def next_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
 def _first_of(reader: Reader) -> date:
     today = datetime.fromtimestamp(reader.now, ZoneInfo(reader.zone)).date()
     try:
-        first = datetime.strptime(reader.query.get("month", ""), "%Y-%m").date()
+        first = datetime.strptime(reader.asked("month"), "%Y-%m").date()
     except ValueError:
         return today.replace(day=1)
     return first if 2000 <= first.year <= 2100 else today.replace(day=1)
@@ -181,24 +181,24 @@ def _words(entry: CalendarEntry, begin: float, end: float, where: ZoneInfo) -> s
 # -- one window
 
 
-def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
+def new_window(answers: Answers, reader: Reader) -> TemplateValues:
     """A round hour from now, for two hours; what the address names is covered (`?scope=ID`)."""
     zone = service_zone(answers)
     start = datetime.fromtimestamp(reader.now, ZoneInfo(zone)).replace(minute=0, second=0, microsecond=0)
     start += timedelta(hours=1)
     end = start + timedelta(hours=2)
-    scope = tuple(filter(None, [reader.query.get("scope")]))
+    scope = tuple(filter(None, [reader.asked("scope")]))
     window = WindowRecord("", f"{start:%Y-%m-%dT%H:%M}", f"{end:%Y-%m-%dT%H:%M}", scope=scope)
     return _editor(plain(window) | {"scope": scope or None}, answers, reader) | {"window": None, "next": ()}
 
 
-def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
+def cloned(answers: Answers, reader: Reader) -> TemplateValues:
     row = answers[STORED_WINDOW]
     shown = _editor(plain(row) | {"name": f"{row.name} (copy)"}, answers, reader)
     return shown | {"window": None, "next": (), "title": f"Clone {row.name}"}
 
 
-def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
+def one_window(answers: Answers, reader: Reader) -> TemplateValues:
     row = answers[WINDOW]
     window = _window(row, names_in(answers))
     times = [entry for entry in answers[CALENDAR] if entry.window_id == row.id][:NEXT]
@@ -207,20 +207,20 @@ def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def covers_asked(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
     stored = earlier.known(WINDOW) or earlier.known(STORED_WINDOW)
-    chosen = reader.query.get("covers", reader.query.get("scope", ""))
+    chosen = reader.query.get("covers", reader.asked("scope"))
     held = stored.scope if stored else ()
     ids = tuple(filter(None, chosen.split(","))) if CHOOSING & reader.query.keys() else held
     return {"scope": ids} if ids else {}
 
 
-def covered(answers: Answers, reader: Reader) -> dict[str, object]:
+def covered(answers: Answers, reader: Reader) -> TemplateValues:
     """None: nothing is chosen."""
     stored = answers.known(WINDOW) or answers.known(STORED_WINDOW)
-    is_chosen = any(reader.query.get(name) for name in CHOOSING) if CHOOSING & reader.query.keys() else stored
+    is_chosen = reader.asks(*CHOOSING) if CHOOSING & reader.query.keys() else stored
     return {"covered": answers[COVERED] if is_chosen else None}
 
 
-def _editor(row: dict[str, object], answers: Answers, reader: Reader) -> dict[str, object]:
+def _editor(row: dict[str, object], answers: Answers, reader: Reader) -> TemplateValues:
     zone = service_zone(answers)
     times = {name: row[name] and by_readers_clock(str(row[name]), zone, reader.zone) for name in ("start", "end")}
     told = {"row": row | times, "zone": service_zone(answers), "effects": HEALING, "everything": answers[EVERYTHING]}

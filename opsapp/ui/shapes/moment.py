@@ -20,7 +20,7 @@ from opsapp.ui.charts.frame import TimeAxis
 from opsapp.ui.charts.lanes import LaneShown, MarkShown, StateShown
 from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import MOMENT
-from opsapp.ui.reader import UTC, Answers, Reader
+from opsapp.ui.reader import UTC, Answers, Reader, TemplateValues
 from opsapp.ui.words import DAY, HOUR
 
 from .momentwords import UNITS, MomentAnswer, MomentLine, answer_of, lines_at
@@ -108,8 +108,8 @@ class MomentShown(NamedTuple):
 
 def asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     """A time that was filled in is one of the reader's clock."""
-    times = {name: in_utc(text, reader.zone) for name in ("from", "to", "at") if (text := reader.query.get(name))}
-    return times | ({"runs": "all"} if reader.query.get("add") == ADDED else {})
+    times = {name: in_utc(text, reader.zone) for name in ("from", "to", "at") if (text := reader.asked(name))}
+    return times | ({"runs": "all"} if reader.asked("add") == ADDED else {})
 
 
 def in_utc(text: str, zone: str) -> str:
@@ -125,12 +125,12 @@ def iso(at: float, *, seconds: bool) -> str:
     return words.local(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ" if seconds else "%Y-%m-%dT%H:%MZ")
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     told = answers.known(MOMENT)
     return {"moment": None if told is None else shown(told, reader)}
 
 
-def page(answers: Answers, reader: Reader) -> dict[str, object]:
+def page(answers: Answers, reader: Reader) -> TemplateValues:
     """Of the page that is nothing else."""
     told = answers[MOMENT]
     rooms = {"hosts": "/agents", "monitors": "/monitors", "incidents": "/incidents", "cases": "/healing/cases"}
@@ -158,7 +158,7 @@ def shown(told: Moment, reader: Reader) -> MomentShown:
         link.iso(told.since),
         link.iso(told.until),
         row,
-        max(LEAST_AGAIN_S, told.step) if told.live and not (reader.query.get("from") or reader.query.get("at")) else 0,
+        max(LEAST_AGAIN_S, told.step) if told.live and not (reader.asked("from") or reader.asked("at")) else 0,
         _title(axis),
         answer_of(told, reader),
         _spans(told, link),
@@ -196,7 +196,7 @@ class _Links:
     """Addresses of the same page, of another time."""
 
     def __init__(self, told: Moment, reader: Reader):
-        self._told, self._more = told, f"&add={ADDED}" if reader.query.get("add") == ADDED else ""
+        self._told, self._more = told, f"&add={ADDED}" if reader.asked("add") == ADDED else ""
 
     def iso(self, at: float) -> str:
         return iso(at, seconds=self._told.until - self._told.since < SECONDS_BELOW_S)

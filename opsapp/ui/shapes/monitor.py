@@ -15,7 +15,7 @@ from opsapp.monitoring.engine import MetricPoint, ResponsePoint
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
 from opsapp.ui.parts import BEATS, DAYS, DEPENDENCIES, HEALS, INCIDENTS, METRICS, MOMENT, MONITOR, RULES, WINDOWS
-from opsapp.ui.reader import Answers, Reader, merged
+from opsapp.ui.reader import Answers, Reader, TemplateValues, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, word_of
@@ -37,7 +37,7 @@ def same_time(reader: Reader, earlier: Answers) -> dict[str, str]:
     return {"range_h": str(hours), "resolution": str(min(DAY, told.step)), "until": str(told.until)}
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     monitor = answers[MONITOR]
     return merged(now, beats, moment.shape, plugin, past)(answers, reader) | {
         "command": command_line(monitor.command or ()),
@@ -52,7 +52,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def now(answers: Answers, reader: Reader) -> dict[str, object]:
+def now(answers: Answers, reader: Reader) -> TemplateValues:
     """The top of the page."""
     monitor = answers[MONITOR]
     status = monitorlist.state_of(monitor)
@@ -68,7 +68,7 @@ def now(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def beats(answers: Answers, reader: Reader) -> dict[str, object]:
+def beats(answers: Answers, reader: Reader) -> TemplateValues:
     """`again`: the seconds until one more; checks that change nothing are no events."""
     if not answers[BEATS]:
         return {"checks": Markup(""), "again": 0, "last_check": None, "next_check": ""}
@@ -83,14 +83,14 @@ def beats(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
+def plugin(answers: Answers, reader: Reader) -> TemplateValues:
     monitor = answers[MONITOR]
     told = answers.known(MOMENT)
     metrics = [] if told is None else measured(monitor, answers[METRICS], told, reader)
     return {"monitor": monitor, "metrics": metrics}
 
 
-def past(answers: Answers, reader: Reader) -> dict[str, object]:
+def past(answers: Answers, reader: Reader) -> TemplateValues:
     incidents = answers[INCIDENTS]
     return {"incidents": incidents[:8], "more_incidents": len(incidents) > 8}
 

@@ -11,7 +11,7 @@ from opsapp.monitoring.engine import ADMINS_WRITE, GeneralSettings, MonitorSetti
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui.choices import PickOption
 from opsapp.ui.parts import AGENTS, MONITOR
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.wire.monitortypes import TYPES, MonitorType
 from opsapp.wire.records import FormField, settings_in
 
@@ -68,20 +68,20 @@ def may_write(type_name: str, reader: Reader) -> bool:
     return reader.role == ADMIN or not TYPES[type_name].on_host
 
 
-def new(answers: Answers, reader: Reader) -> dict[str, object]:
+def new(answers: Answers, reader: Reader) -> TemplateValues:
     asked = reader.query.get("type", USUAL)
     kind = asked if asked in TYPES else USUAL
     return _form(answers, reader, {"type": kind}, "create", "Add a monitor") | {"back": "/monitors", "choose": True}
 
 
-def clone(answers: Answers, reader: Reader) -> dict[str, object]:
+def clone(answers: Answers, reader: Reader) -> TemplateValues:
     monitor = answers[MONITOR]
     stored = _stored(monitor) | {"name": f"{monitor.name} (copy)"[:200]}
     title = f"Clone {monitor.name}"
     return _form(answers, reader, stored, "create", title) | {"back": f"/monitors/{monitor.id}", "choose": False}
 
 
-def edit(answers: Answers, reader: Reader) -> dict[str, object]:
+def edit(answers: Answers, reader: Reader) -> TemplateValues:
     monitor = answers[MONITOR]
     title = f"Edit {monitor.name}"
     return _form(answers, reader, _stored(monitor), "save", title) | {
@@ -90,7 +90,7 @@ def edit(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title: str) -> dict[str, object]:
+def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title: str) -> TemplateValues:
     hosts = [PickOption(host.id, host.hostname, host.status) for host in answers[AGENTS]]
     return {
         "title": title,

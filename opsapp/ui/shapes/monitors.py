@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.monitoring.engine import shown_uptime
 from opsapp.ui import words
 from opsapp.ui.parts import MONITORS
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 
 from . import monitorlist
 
@@ -27,12 +27,12 @@ def percent_words(value: float | None) -> str:
 
 def list_query(reader: Reader, earlier: Answers) -> dict[str, str]:
     """Worst first, unless a person sorts it."""
-    return {} if reader.query.get("sort") else {"sort": "worst"}
+    return {} if reader.asked("sort") else {"sort": "worst"}
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     return {
         "rows": monitorlist.lines(answers[MONITORS]),
-        "filtered": any(reader.query.get(name) for name in FILTERS),
+        "filtered": reader.asks(*FILTERS),
         "may_add": reader.may("POST /api/monitoring/endpoints"),
     }

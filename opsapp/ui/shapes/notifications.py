@@ -21,7 +21,7 @@ from opsapp.ui.parts import (
     WAITING,
 )
 from opsapp.ui.parts import TYPES as OFFERED
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.shapes import uses
 
 ENDS = {
@@ -70,7 +70,7 @@ MEANINGS = {
 }
 
 
-def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+def overview(answers: Answers, reader: Reader) -> TemplateValues:
     failed = [sent_of(row) for row in answers[FAILED]]
     retried = [sent_of(row) for row in answers[WAITING] if row.error]
     configured = answers.known(CONFIGURED)
@@ -79,7 +79,7 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
         "without_address": not web_is_known,
         "channels": [channel_of(row) for row in answers[CHANNELS]],
         "routes": [_route(severity, answers[CHANNELS_ALL]) for severity in reversed(SEVERITIES)],
-        "failed": failed if not reader.query.get("status") else [],
+        "failed": failed if not reader.asked("status") else [],
         "retried": retried,
         "sent": [sent_of(row) for row in answers[DELIVERIES]],
         "types": TYPES,
@@ -137,9 +137,9 @@ def sent_of(row: DeliveryRecord) -> SentLine:
     return SentLine(row, words, title + more, reason_of(row.error) if row.error else "", again_at)
 
 
-def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
+def new_channel(answers: Answers, reader: Reader) -> TemplateValues:
     types = answers[OFFERED]
-    chosen = next((offered for offered in types if offered.name == reader.query.get("type")), None)
+    chosen = next((offered for offered in types if offered.name == reader.asked("type")), None)
     return {
         "types": types,
         "chosen": chosen,
@@ -148,7 +148,7 @@ def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
+def cloned(answers: Answers, reader: Reader) -> TemplateValues:
     row = answers[CHANNEL]
     return {
         "title": f"Clone {row.name}",
@@ -158,7 +158,7 @@ def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
+def one_channel(answers: Answers, reader: Reader) -> TemplateValues:
     row = answers[CHANNEL]
     hours = row.quiet_hours or QuietHours("22:00", "07:00")
     return {
@@ -172,6 +172,6 @@ def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def one_delivery(answers: Answers, reader: Reader) -> dict[str, object]:
+def one_delivery(answers: Answers, reader: Reader) -> TemplateValues:
     row = answers[DELIVERY]
     return {"sent": sent_of(row), "delivery": row, "title": f"To {row.channel}"}

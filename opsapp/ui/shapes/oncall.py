@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opsapp.oncall.records import EscalationRecord, OnCallRecord
 from opsapp.ui.parts import ESCALATIONS, ON_CALL, POLICY, SCHEDULE, SCHEDULES, SHIFTS
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 
 LOOKS = {"running": "warn", "answered": "ok", "over": "ok", "unanswered": "bad", "ended": "unknown"}
 
@@ -24,7 +24,7 @@ class EscalationLine(NamedTuple):
     called: str
 
 
-def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+def overview(answers: Answers, reader: Reader) -> TemplateValues:
     calls = answers.known(ESCALATIONS)
     return {
         "lines": [OnCallLine(row, _wrong(row, reader)) for row in answers[ON_CALL]],
@@ -45,11 +45,11 @@ def _escalation(record: EscalationRecord) -> EscalationLine:
     return EscalationLine(record, LOOKS[record.status], called or "nobody")
 
 
-def schedule(answers: Answers, reader: Reader) -> dict[str, object]:
+def schedule(answers: Answers, reader: Reader) -> TemplateValues:
     plan = answers[SCHEDULE]
     return {"title": plan.name, "plan": plan, "shifts": answers[SHIFTS]}
 
 
-def policy(answers: Answers, reader: Reader) -> dict[str, object]:
+def policy(answers: Answers, reader: Reader) -> TemplateValues:
     plan, names = answers[POLICY], {row.id: row.name for row in answers[SCHEDULES]}
     return {"title": plan.name, "plan": plan, "schedules": names}

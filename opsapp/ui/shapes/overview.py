@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -17,8 +16,8 @@ from opsapp.healing.records import ProblemRecord
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.ui.charts import Bar, bars
 from opsapp.ui.parts import APPROVALS, DELIVERIES, FORECASTS, MONITORS, OVERVIEW, PROBLEMS, SUGGESTIONS
-from opsapp.ui.reader import Answers, Reader, merged
-from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
+from opsapp.ui.reader import Answers, Reader, TemplateValues, merged
+from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, place_of, said, sentence_of
 
 from . import foresight, happened, holds, monitorlist, problems
 from .requests import Question, cards, question
@@ -78,7 +77,7 @@ class WorkLine(NamedTuple):
     row: CaseUnderWay
 
 
-def standing(answers: Answers, reader: Reader) -> dict[str, object]:
+def standing(answers: Answers, reader: Reader) -> TemplateValues:
     overview = answers[OVERVIEW]
     mine = sum(request.mine for request in _asked(answers, reader))
     return {
@@ -95,7 +94,7 @@ def is_mine(hold: HoldRecord, reader: Reader) -> bool:
     return bool(hold.kind == "here" and hold.by == reader.username)
 
 
-def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
+def wrong(answers: Answers, reader: Reader) -> TemplateValues:
     overview = answers[OVERVIEW]
     lines = lines_of(overview, _names(answers))
     lines, rest = lines[:MOST_LINES], lines[MOST_LINES:]
@@ -108,7 +107,7 @@ def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def side(answers: Answers, reader: Reader) -> dict[str, object]:
+def side(answers: Answers, reader: Reader) -> TemplateValues:
     overview = answers[OVERVIEW]
     names = _names(answers)
     asked = cards(_asked(answers, reader))
@@ -123,12 +122,12 @@ def side(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def monitors(answers: Answers, reader: Reader) -> dict[str, object]:
+def monitors(answers: Answers, reader: Reader) -> TemplateValues:
     lines = monitorlist.lines(answers[MONITORS])
     return {"monitors": lines if len(lines) <= ALL_MONITORS else lines[:WORST_MONITORS]}
 
 
-def feed(answers: Answers, reader: Reader) -> dict[str, object]:
+def feed(answers: Answers, reader: Reader) -> TemplateValues:
     return {"feed": happened.feed(answers, _names(answers), reader)}
 
 
@@ -255,11 +254,11 @@ def _line(joined: Joined, below: list[Trouble], cases: dict[str, CaseUnderWay], 
 
 
 def room_of(trouble: Trouble) -> str:
-    return f"/incidents/{quote(trouble.incident_id, safe='')}" if trouble.incident_id else ""
+    return place_of("incident", trouble.incident_id) if trouble.incident_id else ""
 
 
 def case_of(trouble: Trouble) -> str:
-    return f"/healing/cases/{quote(trouble.case_id, safe='')}" if trouble.case_id else ""
+    return place_of("healing.case", trouble.case_id) if trouble.case_id else ""
 
 
 def _named(trouble: Trouble, names: NameBook, room: str) -> Word:
@@ -267,8 +266,8 @@ def _named(trouble: Trouble, names: NameBook, room: str) -> Word:
         words = names.target(trouble.name)
         place = room or next((word.href for word in words if word.href), "")
         return Word("".join(word.text for word in words), place)
-    kind = "agents" if trouble.kind == "host" else "monitors"
-    return Word(trouble.name, room or f"/{kind}/{quote(str(trouble.id), safe='')}")
+    kind = "agent" if trouble.kind == "host" else "monitor"
+    return Word(trouble.name, room or place_of(kind, str(trouble.id)))
 
 
 def _cause(joined: Joined) -> Sentence:
@@ -289,7 +288,7 @@ def _cause(joined: Joined) -> Sentence:
 
 def _held(alert: Trouble) -> tuple[Word, ...]:
     rule_id = str(alert.rule_id)
-    rule = Word(rule_id, f"/healing/rules/{quote(rule_id, safe='')}")
+    rule = Word(rule_id, place_of("healing.rule", rule_id))
     return Word("Rule "), rule, Word(f": {alert.cause.removesuffix('.')}.")
 
 
@@ -326,7 +325,7 @@ def _problem(row: ProblemRecord, reader: Reader) -> NeedLine:
 
 
 def _certificate(certificate: CertificateEnd) -> NeedLine:
-    name = Word(certificate.name, f"/monitors/{quote(certificate.id, safe='')}")
+    name = Word(certificate.name, place_of("monitor", certificate.id))
     days = certificate.days
     told = f" ends in {count(days, 'day')}." if days >= 0 else " has ended."
     look = "bad" if days < 3 else "warn"

@@ -27,7 +27,7 @@ from opsapp.ui.parts import (
     SESSIONS,
     STORE,
 )
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.web.records import ChangeRecord
 from opsapp.wire.records import plain
 
@@ -55,7 +55,7 @@ class DocumentChange(NamedTuple):
     fields: tuple[tuple[str, str, str], ...]
 
 
-def settings(answers: Answers, reader: Reader) -> dict[str, object]:
+def settings(answers: Answers, reader: Reader) -> TemplateValues:
     own = answers[OWN]
     return {
         "own": own,
@@ -71,14 +71,14 @@ def _kind_of(row: KeyShown) -> str:
     return "for an assistant: reads and proposes" if row.assistant else row.role
 
 
-def factor(answers: Answers, reader: Reader) -> dict[str, object]:
+def factor(answers: Answers, reader: Reader) -> TemplateValues:
     return {"is_on": answers[OWN].totp_enabled}
 
 
 # -- the service
 
 
-def service(answers: Answers, reader: Reader) -> dict[str, object]:
+def service(answers: Answers, reader: Reader) -> TemplateValues:
     findings = sorted(answers[DOCTOR].findings, key=lambda finding: ORDER.index(finding.level))
     configured, store = answers[CONFIGURED], answers[STORE]
     return {
@@ -109,7 +109,7 @@ class FoldedKind(NamedTuple):
     entries: tuple[tuple[str, str], ...]
 
 
-def as_code(answers: Answers, reader: Reader) -> dict[str, object]:
+def as_code(answers: Answers, reader: Reader) -> TemplateValues:
     document = answers["export"]
     return {
         "row": {"document": document_text(document), "prune": "false"},
@@ -163,7 +163,7 @@ def change_words(change: ChangeRecord) -> DocumentChange:
 # -- first steps
 
 
-def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
+def first_steps(answers: Answers, reader: Reader) -> TemplateValues:
     """What a fresh installation needs, in order; only what its reader may do."""
     own, channels = answers[OWN], answers.known(CHANNELS)
     monitors, hosts = answers[MONITORS], answers[AGENTS]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from opsapp.healing.records import ProblemRecord
 from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import LEDGER, PEOPLE, PROBLEM, PROBLEMS
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.sentences import NameBook, heal, span, target_words
 from opsapp.ui.words import local
 from opsapp.wire.records import plain
@@ -29,8 +29,8 @@ class ProblemLine(NamedTuple):
     row: dict[str, object]
 
 
-def listing(answers: Answers, reader: Reader) -> dict[str, object]:
-    asked = reader.query.get("state", "")
+def listing(answers: Answers, reader: Reader) -> TemplateValues:
+    asked = reader.asked("state")
     shows = (("All", ""), ("Open", "open"), ("Accepted", "accepted"), ("Closed", "closed"))
     return {
         "problems": lines(answers[PROBLEMS], reader),
@@ -38,11 +38,11 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
             LinkChoice(word, f"/healing/problems?state={state}" if state else "/healing/problems", asked == state)
             for word, state in shows
         ),
-        "filtered": any(reader.query.get(name) for name in ("state", "owner", "rule_id", "target")),
+        "filtered": reader.asks("state", "owner", "rule_id", "target"),
     }
 
 
-def single(answers: Answers, reader: Reader) -> dict[str, object]:
+def single(answers: Answers, reader: Reader) -> TemplateValues:
     problem = answers[PROBLEM]
     names = [row.username for row in answers[PEOPLE]]
     told = line(problem, reader)

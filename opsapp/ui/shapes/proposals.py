@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import json
 from typing import NamedTuple
-from urllib.parse import quote
 
 from opsapp.approvals.records import ApprovalRecord, PlanShown
 from opsapp.assistants.engine import FiringInShort, HoldsNow, PastInShort
 from opsapp.healing.records import NewRule, RuleStep, RuleTargets
-from opsapp.ui.sentences import Word, count, sentence_of, span, target_words
+from opsapp.ui.sentences import Word, count, place_of, sentence_of, span, target_words
 from opsapp.wire.records import made
 
 
@@ -47,7 +46,7 @@ def facts(plan: PlanShown) -> list[Fact]:
 
 
 def _of_action(plan: PlanShown) -> list[Fact]:
-    told = [Fact("Runs on", Word(plan.hostname or "", f"/agents/{quote(plan.host or '', safe='')}"), "once")]
+    told = [Fact("Runs on", Word(plan.hostname or "", place_of("agent", plan.host or "")), "once")]
     told += [Fact("For", Word(target_words(plan.target)))] if plan.target != plan.hostname else []
     return [*told, Fact("While", Word(plan.condition, code=True))]
 

@@ -9,7 +9,7 @@ from opsapp.monitoring.engine import ReportedLine, ReportTotal
 from opsapp.ui import words
 from opsapp.ui.choices import LinkChoice
 from opsapp.ui.parts import REPORT, TOTAL_LINE
-from opsapp.ui.reader import Answers, Reader, query_with, with_query
+from opsapp.ui.reader import Answers, Reader, TemplateValues, query_with, with_query
 from opsapp.ui.sentences.words import span
 
 PATH = "/monitors/report"
@@ -36,22 +36,22 @@ class MonthLine(NamedTuple):
 
 def with_zone(reader: Reader, earlier: Answers) -> dict[str, str]:
     """The month by the reader's clock; worst first, unless a person sorts it."""
-    return {"zone": reader.zone} | ({} if reader.query.get("sort") else {"sort": "worst"})
+    return {"zone": reader.zone} | ({} if reader.asked("sort") else {"sort": "worst"})
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    total, days = answers[TOTAL_LINE], reader.query.get("days")
-    month = reader.query.get("month") or ("" if days else month_back(reader.now, reader.zone, 1))
-    asked = {name: reader.query.get(name, "") for name in FILTERS}
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
+    total, days = answers[TOTAL_LINE], reader.asked("days")
+    month = reader.asked("month") or ("" if days else month_back(reader.now, reader.zone, 1))
+    asked = {name: reader.asked(name) for name in FILTERS}
     return {
         "lines": [_line(row) for row in answers[REPORT]],
         "total": _line(total),
         "period": month_name(month) if month else f"last {days} d",
         "lead": _lead(total, reader),
         "target": f"{total.target:g}",
-        "by": asked_by if (asked_by := reader.query.get("by", "")) in BYS else "monitor",
+        "by": asked_by if (asked_by := reader.asked("by")) in BYS else "monitor",
         "bys": BYS,
-        "tag": reader.query.get("tag", ""),
+        "tag": reader.asked("tag"),
         "month": month,
         "months": words.months(reader),
         "spans": [

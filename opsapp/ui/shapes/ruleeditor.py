@@ -10,7 +10,7 @@ from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.healing.whatif import Compared, Replayed, Simulated
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.parts import ACTIONS, LIFT, NOW, OVER_PAST, PAST, READINGS, RULE, SOURCE, TRUST, WAIT
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.wire.records import settings_in
 from opsapp.wire.spoken import spoken_action
 
@@ -75,7 +75,7 @@ class PastCount(NamedTuple):
     words: str
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     saved, given = answers.known(RULE), reader.given
     draft = of_form(given) if given else of_rule(saved) if saved else _begun(answers.known(SOURCE))
     actions = {row.name: row for row in answers[ACTIONS]}

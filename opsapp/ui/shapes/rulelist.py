@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opsapp.healing.answers import TrustShown
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.ui.parts import RULES, TRUST, names_in
-from opsapp.ui.reader import Answers, Reader, rows_named
+from opsapp.ui.reader import Answers, Reader, TemplateValues, rows_named
 from opsapp.wire.spoken import spoken_action
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
@@ -24,19 +24,19 @@ class RuleLine(NamedTuple):
 
 def list_query(reader: Reader, _said: Answers) -> dict[str, str]:
     """The gravest first, unless a person sorts it."""
-    return {} if reader.query.get("sort") else {"sort": "severity"}
+    return {} if reader.asked("sort") else {"sort": "severity"}
 
 
 def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
     return rows_named(name for rule in earlier[RULES] for name in _targets(rule))
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     names = names_in(answers)
     trust = {row.rule_id: row for row in answers[TRUST]}
     return {
         "lines": tuple(_line(rule, trust.get(rule.id), names) for rule in answers[RULES]),
-        "wanted": reader.query.get("q", ""),
+        "wanted": reader.asked("q"),
         "may_add": reader.may("POST /api/healing/rules"),
     }
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opsapp.automations.records import RunPart, RunRow
 from opsapp.tracing.interfaces import trace_of_run
 from opsapp.ui.parts import AUTOMATION, RUN
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.words import rough_span, spoken
 
 from .command import is_unseen
@@ -61,7 +61,7 @@ def shown_of(run: RunRow, now: float) -> RunShown:
     )
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, reader: Reader) -> TemplateValues:
     run = answers[RUN]
     shown, unseen = shown_of(run, reader.now), is_unseen(run.output, reader)
     return {

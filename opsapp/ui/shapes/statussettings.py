@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from opsapp.statuspages.records import OwnPageRecord, PageRecord
 from opsapp.ui.parts import COUNTS, OWN_PAGE, STATUS_PAGE
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, TemplateValues
 
 
-def shape(answers: Answers, _reader: Reader) -> dict[str, object]:
+def shape(answers: Answers, _reader: Reader) -> TemplateValues:
     settings = answers[STATUS_PAGE]
     return {"row": settings, "logo": bool(settings.logo), "lacking": _lacking(settings), "subscribed": answers[COUNTS]}
 
 
-def own_shape(answers: Answers, _reader: Reader) -> dict[str, object]:
+def own_shape(answers: Answers, _reader: Reader) -> TemplateValues:
     page = answers[OWN_PAGE]
     return {"row": page, "title": page.name, "who": _who(page), "lacking": _lacking(page)}
 

@@ -33,7 +33,7 @@ def found(context: FindPage, request: Request) -> Response:
 
 def search(request: Request) -> Response:
     frame = frame_of(request)
-    words = frame.reader.query.get("q", "").strip()[:LONGEST]
+    words = frame.reader.asked("q").strip()[:LONGEST]
     hits = [look(request, kind, words) for kind in pagesearch.KINDS if words and frame.reader.may(f"GET {kind.source}")]
     hits = [pagesearch.pages_of(frame.menu or Menu(), words), *hits, pagesearch.guide_of(words)]
     values = frame._asdict() | {"title": "Find", "words": words, "hits": [group for group in hits if group.rows]}

@@ -129,7 +129,7 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
         **frame._asdict(),
         "page": page,
         "path": path,
-        "said": None if frame.deleted else said(page, reader.query.get("said")),
+        "said": None if frame.deleted else said(page, reader.asked("said")),
         "forms": [act for act in page.forms if reader.may(act.api)],
         "acts": acts,
         "bulk": builder.many_of(page, acts),

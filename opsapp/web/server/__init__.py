@@ -33,8 +33,6 @@ from .connection import plain_address
 from .limits import Limits
 from .listener import CannotListen, Server, listen, require_free
 
-__all__ = ["Limits", "Server", "listen", "require_free", "serve", "serve_paste"]
-
 log = logging.getLogger(__name__)
 
 SWITCH_INTERVAL_S = 0.001

@@ -113,6 +113,21 @@ def test_what_was_saved_is_unknown_where_nobody_knows():
     assert "What that saved is not known yet." in letter.body(night, "UTC", None)
 
 
+def test_what_asks_for_somebody_without_a_page_is_a_line_alone_and_the_rest_is_counted():
+    requests = (
+        Request("Look at rule disk: it is disarmed"),
+        Request("Approve or reject: heal of db-1", "https://ops/1"),
+    )
+    lines = letter.body(NIGHT._replace(asks=requests, asks_more=12), "UTC", None).splitlines()
+    assert lines[lines.index("What asks for you today:") :] == [
+        "What asks for you today:",
+        "- Look at rule disk: it is disarmed",
+        "- Approve or reject: heal of db-1",
+        "  https://ops/1",
+        "- and 12 more",
+    ]
+
+
 def test_a_long_night_is_cut_short_and_says_so():
     held = tuple(CaseEnd("disk", "x" * 300, "skipped", f"reason number {number}") for number in range(20))
     lines = letter.body(NIGHT._replace(held_back=held, more=7), "UTC", None).splitlines()

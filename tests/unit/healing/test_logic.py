@@ -191,6 +191,13 @@ def test_a_failed_external_takes_its_site_with_it():
     assert not NET.is_external("nobody")
 
 
+def test_a_failed_external_without_a_site_takes_only_those_with_it_that_depend_on_it():
+    nodes = [GraphNode("cdn", "external"), GraphNode("shop", depends_on=("cdn",)), GraphNode("till")]
+    here = Graph([*nodes, GraphNode("line", "external", site="s"), GraphNode("desk", site="s")])
+    assert here.root_causes({"cdn", "shop", "till", "desk"}) == ["cdn", "desk", "till"]
+    assert here.root_causes({"cdn", "shop", "till", "desk", "line"}) == ["cdn", "line", "till"]
+
+
 def test_a_cycle_in_the_graph_does_no_harm():
     assert set(NET.ancestors("a")) == {"b"}
     assert NET.root_causes({"web", "db", "cache", "far"}) == ["cache", "db", "far"]

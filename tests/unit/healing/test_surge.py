@@ -90,6 +90,18 @@ def test_what_rises_so_every_night_or_did_so_before_is_none():
         assert not fed(values).look(90.0, values[-1][1]).sudden
 
 
+@pytest.mark.parametrize(("hour", "is_own"), [(5, True), (12, False)])
+def test_what_is_twice_as_steep_as_at_this_hour_of_other_days_is_none(hour, is_own):
+    """Backups fill ten points an hour from noon until two. A rise of twenty is news at five, and not at noon."""
+    dice, values, begin = random.Random(1), [], 8 * DAY + hour * HOUR
+    for at in range(int((begin + 75 * 60) / FINE)):
+        backups = max(0.0, min(2.0, at * FINE % DAY / HOUR - 12, 23 - at * FINE % DAY / HOUR))
+        tonight = max(0.0, (at * FINE - begin) / HOUR)
+        level = 20 * tonight if tonight else 10 * backups
+        values.append((BEGIN + at * FINE, 40 + level + dice.gauss(0, 0.1)))
+    assert fed(values).look(90.0, values[-1][1]).sudden is is_own
+
+
 def test_a_gap_in_the_middle_of_it_is_not_crossed():
     points = rising(20, 60)
     assert not fed(points[:-8] + points[-4:]).look(90.0, points[-1][1]).sudden
