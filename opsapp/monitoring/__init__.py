@@ -32,10 +32,11 @@ def includeme(config):
     config.add_section("retention.incidents", IncidentsRetention)
     config.add_metrics(figures)
     config.add_stored_metrics(of_each)
-    config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
+    config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.evolve.set_up")
     config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
     config.add_evolve_step("monitoring-3-earlier", "opsapp.monitoring.earlier.set_up", reversible=True)
-    config.add_evolve_step("monitoring-counts", "opsapp.monitoring.engine.retention.count_incidents")
+    config.add_evolve_step("monitoring-counts", "opsapp.monitoring.evolve.count_incidents")
+    config.add_evolve_step("monitoring-taken", "opsapp.monitoring.evolve.index_taken")
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
     config.add_kind(
         "earlier_days", "opsapp.monitoring.engine.earlierdays", schema=EarlierDaysAsCode, key="monitor", names=True

@@ -208,13 +208,20 @@ class Incident(SealedFields, Record):
     def acknowledge(self, user: str, note: str, now: float) -> None:
         if self.acknowledged_by is not None:
             raise Conflict(f"{self.acknowledged_by} has acknowledged it already.", code="already_acknowledged")
-        self.acknowledged_by = user
+        self.become_of(user)
         self.add_update(user, "acknowledged", note, now, public=False)
 
     def assign(self, user: str, to: str, note: str, now: float) -> None:
         """Somebody else takes care of it from here on."""
-        self.acknowledged_by = to
+        self.become_of(to)
         self._note(IncidentNote(int(now), user, "assigned", note, public=False, to=to))
+
+    def become_of(self, user: str | None) -> None:
+        taken = self.__parent__.taken
+        taken.discard((self.acknowledged_by or "", self.id))
+        if user is not None and self.resolved is None:
+            taken.insert((user, self.id))
+        self.acknowledged_by = user
 
     def add_update(self, user: str, stage: str, message: str, now: float, *, public: bool) -> IncidentNote:
         return self._note(IncidentNote(int(now), user, stage, message, public=public))
@@ -259,6 +266,7 @@ class Incidents(Folder):
         self.open_of_none = OOTreeSet()  # those of the open ones that are of no monitor
         self.by_monitor = OOBTree()  # monitor id -> tree set of incident ids
         self.counts = StoredCounts()  # of each monitor; of all under ALL
+        self.taken = OOTreeSet()  # (user, id) of the open ones that somebody has acknowledged
 
     def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
         incident = Incident(monitor.id, monitor.name, monitor.record.tags, cause, now)
@@ -283,14 +291,14 @@ class Incidents(Folder):
     def end(self, incident_id: str, now: float, why: str = "") -> Incident:
         incident = self[incident_id]
         self.open_of_none.discard(incident_id)
+        self.taken.discard((incident.acknowledged_by or "", incident_id))
         incident.closed_because = why
         incident.resolved = max(int(now), incident.started)
         self.open.remove(incident_id)
         return incident
 
     def page(self, query: IncidentQuery, seen: Container[str] | None = None) -> tuple[list[str], int]:
-        """Ids, newest first, and how many there are. `seen`: of these monitors alone. A filter looks only at the newest
-        ones."""
+        """Ids, newest first, and their number. `seen`: of these monitors alone. A filter looks at the newest only."""
         if query.chooses or seen is not None:
             looked_at = self.some_items(self._newest(query.status, query.monitor_id, LOOKED_AT, 0)[0])
             ids = [
@@ -366,14 +374,6 @@ class Incidents(Folder):
         """How many incidents began in [start, end); none is read."""
         ids = self.by_monitor.get(monitor_id)
         return 0 if not ids else len(ids.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))
-
-
-def set_up(root: Root) -> None:
-    """Evolve step."""
-    monitoring = monitoring_of.put(root, Monitoring())
-    monitoring["endpoints"] = Monitors()
-    monitoring["incidents"] = Incidents()
-    push_addresses.put(root, OOBTree())
 
 
 monitoring_of = ApiPlace[Monitoring]("monitoring")

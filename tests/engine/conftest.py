@@ -1,6 +1,7 @@
 """Fixtures of the engine tests."""
 
 import pytest
+from ZODB.mvccadapter import MVCCAdapterInstance
 
 from tests.engine.healing import ALL, QUICK, Ward
 
@@ -16,6 +17,19 @@ def ward(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """How many objects each transaction has written."""
+    sizes, finish = [], MVCCAdapterInstance.tpc_finish
+
+    def counted(self, *given, **named):
+        sizes.append(len(self._modified))
+        return finish(self, *given, **named)
+
+    monkeypatch.setattr(MVCCAdapterInstance, "tpc_finish", counted)
+    return sizes
 
 
 @pytest.fixture

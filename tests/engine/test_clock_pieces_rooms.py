@@ -2,7 +2,6 @@
 
 import pytest
 from persistent.TimeStamp import TimeStamp
-from ZODB.mvccadapter import MVCCAdapterInstance
 
 from opsapp.agents.engine import commands, sweep
 from opsapp.agents.resources import agents_of
@@ -41,19 +40,6 @@ def by_hours(before, hours=1):
 
 def is_left(service):
     return service.read(lambda root: bool(root.system.get(LEFT)))
-
-
-@pytest.fixture
-def written(monkeypatch):
-    """How many objects each transaction has written."""
-    sizes, finish = [], MVCCAdapterInstance.tpc_finish
-
-    def counted(self, *given, **named):
-        sizes.append(len(self._modified))
-        return finish(self, *given, **named)
-
-    monkeypatch.setattr(MVCCAdapterInstance, "tpc_finish", counted)
-    return sizes
 
 
 @every

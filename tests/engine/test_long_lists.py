@@ -9,7 +9,7 @@ from opsapp.approvals.resources import count_approvals
 from opsapp.automations.engine import records
 from opsapp.automations.resources import automations_of, runs_of
 from opsapp.automations.resources.runs import count_runs, index_runs
-from opsapp.monitoring.engine.retention import count_incidents
+from opsapp.monitoring.evolve import count_incidents
 from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.resources.deliveries import count_deliveries, deliveries_of

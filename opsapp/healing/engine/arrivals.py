@@ -8,11 +8,20 @@ from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import correlation
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
-from opsapp.healing.stages.messages import ConditionOver, DeedStopped, Message, RequestDecided, RollbackWanted
+from opsapp.healing.stages.messages import (
+    ConditionOver,
+    DeedStopped,
+    Message,
+    RequestDecided,
+    RollbackWanted,
+    RuleChanged,
+    WindowChanged,
+)
 
 from . import entries, notifications, problems, steps, trials, trusted, waves
 from .alerts import Past
 from .context import PipelineContext
+from .world import window_ended
 
 
 def receive(context: PipelineContext, message: Message) -> None:
@@ -22,6 +31,10 @@ def receive(context: PipelineContext, message: Message) -> None:
         context.book.tell_decided(context.root, message.request, context.now)
     elif isinstance(message, DeedStopped):
         waves.tell_stopped(context, message)
+    elif isinstance(message, RuleChanged):
+        context.book.review(context.root, message.rule_id, context.now, message.after)
+    elif isinstance(message, WindowChanged):
+        window_ended(context.root, context.now, message.after)
     elif isinstance(message, RollbackWanted):
         steps.begin_manual_rollback(context, message)
     else:

@@ -32,7 +32,6 @@ from .pipeline import LEASE, engine_of, world_now
 LATE_S = 10.0
 OLD_S = 60.0
 SLOW_S = 1.0
-ACTIVE = ("executing", "settling", "verifying")
 
 
 def health_of(root: Root) -> Health:
@@ -40,16 +39,16 @@ def health_of(root: Root) -> Health:
     now, open_to = node.clock.now(), not_held(node)
     components = [worker for worker in node.supervisor.status() if worker.name.startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
-    states = [case.record.state for case in healing.book.all_open()]
+    book = healing.book
     return Health(
         "Paused" if paused else "Degraded" if sick else "Active",
         tuple(paused + sick),
         tuple(_notes(root)),
         tuple(holds.standing(root, now)),
         tuple(components),
-        len(states) + len(healing.book.messages),
-        sum(1 for state in states if state in ACTIVE),
-        healing.book.last_event_at,
+        len(book.under_way) + len(book.messages),
+        len(book.under_way.keys(None, (True,))),
+        book.last_event_at,
         None if open_to is None else not open_to,
         None if open_to is None else tuple(open_to),
         AnomalyBudget(node.config[HealingSettings].prediction.false_anomalies_a_week, healing.foresight.bound),

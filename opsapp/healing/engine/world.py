@@ -163,12 +163,10 @@ def _of_healing(windows: Iterable[Active]) -> list[ActiveWindow]:
     ]
 
 
-def window_ended(root: Root, now: float) -> None:
+def window_ended(root: Root, now: float, after: str = "") -> None:
     """An `IWindowEnded`: what was queued is looked at again, spread over time; another window may hold it still."""
-    book, settings = healing_of(root).book, node_of(root).config[HealingSettings]
-    for case in book.all_open():
-        if case.record.queued:
-            book.schedule(case, now + spread(case.record.id, settings.queue_spread_s))
+    over_s = node_of(root).config[HealingSettings].queue_spread_s
+    healing_of(root).book.release(root, lambda case_id: now + spread(case_id, over_s), after)
     wake_after_commit(root, "healing")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -13,7 +13,7 @@ from persistent import Persistent
 from opsapp.healing.places import healing_of
 from opsapp.healing.stages import messages
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, moved, opened, read, stored
-from opsapp.healing.stages.messages import Message, RequestDecided
+from opsapp.healing.stages.messages import Message, RequestDecided, RuleChanged, WindowChanged
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
@@ -28,7 +28,7 @@ from .latertrees import NO_TREE, grown
 QUEUE = "healing"
 CASE = "case"  # what people call it
 NEVER = float("inf")
-TOLD_AT_ONCE = 100  # cases, of one decision or one stop
+TOLD_AT_ONCE = 100  # cases, of one decision, stop, edit of a rule or end of a window
 HARMLESS = ("verified", "withdrawn", "suppressed")
 Calm = tuple[str, str, tuple[str, ...]]  # (subject, rule, targets): of these targets its condition is known false
 
@@ -312,12 +312,24 @@ class CaseBook(Persistent):
         case = self.find(self.line.get(host))
         return None if case is None else case.record
 
-    def review(self, root: Root, rule_id: str, now: float) -> None:
-        """A rule has changed: what waits for people on it is due."""
-        for case in self.readable.some(set(self.waiting_for.values())):
+    def review(self, root: Root, rule_id: str, now: float, after: str = "") -> None:
+        """A rule has changed: what waits for people on it is due. The pipeline goes on after so many."""
+        page = list(islice(self.waiting_for.items(after, excludemin=bool(after)), TOLD_AT_ONCE))
+        for case in self.readable.some({case_id for _, case_id in page}):
             if (case.record.state, case.record.rule_id) == ("awaiting_approval", rule_id):
                 self.schedule(case, now)
                 wake_after_commit(root, QUEUE)
+        if len(page) == TOLD_AT_ONCE:
+            self.submit(root, RuleChanged(rule_id, page[-1][0]))
+
+    def release(self, root: Root, due: Callable[[str], float], after: str = "") -> None:
+        """What waits for the end of a window is due when `due(case id)` says. The pipeline goes on after so many."""
+        page = list(islice(self.queued.keys(after, excludemin=bool(after)), TOLD_AT_ONCE))
+        for case in [case for target in page for case in self.open_cases(target)]:
+            if case.record.queued:
+                self.schedule(case, due(case.record.id))
+        if len(page) == TOLD_AT_ONCE:
+            self.submit(root, WindowChanged(page[-1]))
 
     def purge(self, before: float, limit: int = 500) -> bool:
         """Their story is in the ledger. Whether there may be more."""

@@ -33,6 +33,19 @@ class DeedStopped(NamedTuple):
     after: str = ""
 
 
+class RuleChanged(NamedTuple):
+    """`after`: what waited for the last case that was looked at again."""
+
+    rule_id: str
+    after: str
+
+
+class WindowChanged(NamedTuple):
+    """It has ended, or may end at another time. `after`: the target that was looked at last."""
+
+    after: str
+
+
 class RollbackWanted(NamedTuple):
     """An admin wants an entry undone."""
 
@@ -40,12 +53,14 @@ class RollbackWanted(NamedTuple):
     request: str
 
 
-NamedMessage = ConditionOver | RequestDecided | DeedStopped | RollbackWanted
+NamedMessage = ConditionOver | RequestDecided | DeedStopped | RuleChanged | WindowChanged | RollbackWanted
 Message = RuleEvent | NamedMessage
 KINDS: dict[str, type[NamedMessage]] = {
     "over": ConditionOver,
     "decided": RequestDecided,
     "stopped": DeedStopped,
+    "rule": RuleChanged,
+    "window": WindowChanged,
     "rollback": RollbackWanted,
 }
 

@@ -131,10 +131,13 @@ def end_healing(root: Root, window: HealingWindow) -> None:
 def move_healing(root: Root, by: float) -> None:
     """They last as long as they would have."""
     now = node_of(root).clock.now()
-    for window in windows_of(root).of_family(HealingWindow):
-        if window.record.expires_at + min(by, 0.0) > now:
-            window.move(by)
-            _tell(root, window, "updated")
+    windows = windows_of(root).of_family(HealingWindow)
+    moved = [window for window in windows if window.record.expires_at + min(by, 0.0) > now]
+    for window in moved:
+        window.move(by)
+        _show(root, window, "updated")
+    if moved:
+        _look_again(root)
 
 
 def _refuse(root: Root, record: WindowRecord, before: Iterable[str] = ()) -> None:
@@ -163,14 +166,23 @@ def _missing(root: Root, scope: Iterable[str]) -> list[str]:
 
 def _tell(root: Root, window: Any, change: str) -> None:
     """Nodes, /api/stream, and whoever waits for the end."""
+    _show(root, window, change)
+    if change != "created":
+        _look_again(root)
+
+
+def _show(root: Root, window: Any, change: str) -> None:
     node = node_of(root)
     emit(root, EVENT, {"id": window.__name__, "family": window.family, "change": change})
     board = node.registry.get(KEY)
     if board is not None:  # the YAML is applied before the board is made
         after_commit(root, board.put, window.__name__, None if change == "deleted" else window.plan(zone_of(root)))
+
+
+def _look_again(root: Root) -> None:
+    node = node_of(root)
     for _, ended in node.registry.getUtilitiesFor(IWindowEnded):
-        if change != "created":
-            ended(root, node.clock.now())
+        ended(root, node.clock.now())
 
 
 def declare(root: Root, config: Configuration) -> None:

@@ -27,6 +27,7 @@ from opsapp.monitoring.resources import (
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
 from opsapp.series import NONE, erasure
+from opsapp.tree.counted import LAST
 from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
@@ -128,10 +129,10 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
 def give_back(root: Root, username: str, now: float) -> None:
     """Take the open incidents from a user who was disabled or deleted; what was said of them stays."""
     incidents = incidents_of(root)
-    for incident in list(incidents.some(incidents.open)):
-        if incident.acknowledged_by == username:
-            incident.acknowledged_by = None
-            tell_incident(root, incident, "given_back", now, user=username)
+    theirs = [incident_id for _, incident_id in incidents.taken.keys((username, ""), (username, LAST))]
+    for incident in incidents.some(theirs):
+        incident.become_of(None)
+        tell_incident(root, incident, "given_back", now, user=username)
 
 
 def add_update(

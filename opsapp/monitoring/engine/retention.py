@@ -7,11 +7,10 @@ from itertools import islice
 
 from opsapp.lib.addresses import public
 from opsapp.monitoring.logic.settings import IncidentsRetention
-from opsapp.monitoring.resources import ALL, incidents_of
+from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.store import archive
 from opsapp.runtime.store.archive import ArchivePage
-from opsapp.tree.counted import StoredCounts
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
@@ -34,15 +33,6 @@ def step(node: Node) -> bool:
 
 def start(node: Node) -> None:
     node.supervisor.add("incidents-purge", partial(step, node), every=3600.0, lease="housekeeping", cleans=True)
-
-
-def count_incidents(root: Root) -> None:
-    """An older store has no counts."""
-    incidents = incidents_of(root)
-    incidents.counts = StoredCounts()
-    incidents.counts.add(ALL, by=len(incidents.tree))
-    for monitor_id, ids in incidents.by_monitor.items():
-        incidents.counts.add(monitor_id, by=len(ids))
 
 
 def archived_incidents(root: Root, after: str) -> ArchivePage:
