@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.monitoring.resources import Monitoring
-from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.folder import Facet, NamedFacets, add_facet
 from opsapp.tree.root import root_above
 
 
@@ -25,17 +25,16 @@ class PushAddress(Facet):
         return PushSignal(self, name)
 
 
+class PushAddresses(NamedFacets):
+    """/api/monitoring/push"""
+
+    of = PushAddress
+
+
 class PushSignal(Facet):
     """/api/monitoring/push/{token}/{signal}: `start`, `fail`, or how the run ended, 0 to 255."""
 
     url = "/api/monitoring/push/{token}/{signal}"
-
-
-class PushAddresses(Facet):
-    """/api/monitoring/push"""
-
-    def __getitem__(self, token: str) -> PushAddress:
-        return PushAddress(self, token)
 
 
 add_facet(Monitoring, "push", PushAddresses)

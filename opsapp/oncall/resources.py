@@ -14,7 +14,7 @@ from opsapp.lib.problems import Conflict, NotFound
 from opsapp.oncall.records import RUNNING, EscalationRecord, OverrideRecord, PolicyRecord, ScheduleRecord
 from opsapp.runtime.queue import Agenda
 from opsapp.tree.counted import LAST, StoredCounts, newest
-from opsapp.tree.folder import Child, Facet, Folder, Record, add_children, add_facet
+from opsapp.tree.folder import Child, Facet, Folder, NamedFacets, Record, add_children, add_facet
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
@@ -122,13 +122,6 @@ class ScheduleCalendar(Facet):
     url = "/api/oncall/schedules/{schedule_id}/calendar"
 
 
-class CalendarFeeds(Facet):
-    """/api/oncall/calendars"""
-
-    def __getitem__(self, token: str) -> CalendarFeed:
-        return CalendarFeed(self, token)
-
-
 class CalendarFeed(Facet):
     """The token is in the path; a wrong one is an address too."""
 
@@ -141,6 +134,12 @@ class CalendarFeed(Facet):
             if schedule.calendar_digest is not None and hmac.compare_digest(named, schedule.calendar_digest):
                 return schedule
         raise NotFound("There is nothing here.")
+
+
+class CalendarFeeds(NamedFacets):
+    """/api/oncall/calendars"""
+
+    of = CalendarFeed
 
 
 add_facet(Schedule, "overrides", Overrides)

@@ -36,6 +36,15 @@ class Facet:
         return facet_of(self, name)
 
 
+class NamedFacets(Facet):
+    """Any name leads on, to an `of`."""
+
+    of: ClassVar[type[Facet]]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.of(self, name)
+
+
 def facet_of(parent: Any, name: str) -> Any:
     """The parent's facet of this name; KeyError where there is none. Facets of base classes count too."""
     for cls in type(parent).__mro__:

@@ -184,14 +184,14 @@ def filled(pattern: str, values: object) -> str | None:
 
 
 def names_of(act: Act) -> list[str]:
-    patterns = [act.path, *(value for _, value in act.body if isinstance(value, str))]
+    patterns = [act.path, *(value for value in act.body.values() if isinstance(value, str))]
     return sorted({name for pattern in patterns for _, name, _, _ in Formatter().parse(pattern) if name})
 
 
 def holds(act: Act, row: Mapping[str, object]) -> bool:
     """One whose choices are all ruled out makes no sense on this row."""
     choosable = all(choices_of(field, row) for field in act.fields if field.kind == "choice")
-    return choosable and all(dig(row, field) in values for field, values in act.when)
+    return choosable and all(dig(row, field) in values for field, values in act.when.items())
 
 
 def choices_of(field: Field, row: Mapping[str, object]) -> tuple[str, ...]:

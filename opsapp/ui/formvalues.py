@@ -30,7 +30,7 @@ class WrongText(ValueError):
 def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_zone: str = "UTC") -> JsonObject:
     """The act's own values and what was filled in; an empty field says nothing."""
     body: JsonObject = {}
-    for name, value in act.body:
+    for name, value in act.body.items():
         _put(body, name, value.format(**row) if isinstance(value, str) else value)
     wrong: dict[str, str] = {}
     for field in act.fields:

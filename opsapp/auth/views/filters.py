@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyramid.request import Request
 
 from opsapp.auth import schemas
@@ -11,7 +9,7 @@ from opsapp.auth.records import FilterRecord
 from opsapp.auth.resources import SavedFilter
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict, NotFound
-from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.folder import Facet, NamedFacets, add_facet
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
@@ -28,11 +26,10 @@ class MyFilter(Facet):
     url = "/api/me/filters/{filter_id}"
 
 
-class MyFilters(Facet):
+class MyFilters(NamedFacets):
     """The caller's saved filters; any id leads on, since only the caller's own can be deleted below it."""
 
-    def __getitem__(self, name: str) -> Any:
-        return MyFilter(self, name)
+    of = MyFilter
 
 
 add_facet(Me, "filters", MyFilters)

@@ -11,7 +11,7 @@ from opsapp.auth import records, resources, schemas
 from opsapp.auth.engine import accounts, confirmation, secondfactor
 from opsapp.auth.records import OwnSettings, OwnWishes, SessionShown
 from opsapp.lib.problems import NotFound
-from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.folder import Facet, NamedFacets, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.answers import Deferred, later, ok_after
@@ -37,11 +37,10 @@ class MySession(Facet):
     url = "/api/me/sessions/{session_id}"
 
 
-class MySessions(Facet):
+class MySessions(NamedFacets):
     """The caller's sessions; any id leads on, since only the caller's own can be ended below it."""
 
-    def __getitem__(self, name: str) -> Any:
-        return MySession(self, name)
+    of = MySession
 
 
 add_facet(Api, "me", Me)

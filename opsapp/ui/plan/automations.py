@@ -6,20 +6,20 @@ from opsapp.automations.records import PARAMS_OF, AutomationRecord, DeclaredInpu
 from opsapp.ui import parts
 from opsapp.ui.shapes import automations, runs
 
-from .shape import Act, Field, Page, Part, inputs, switch, told
+from .shape import Act, Field, Page, Part, delete, inputs, switches, told
 
 CANCEL = Act(
     "cancel",
     "Cancel",
     "POST /api/automations/runs/{run_id}/cancel",
-    when=(("status", ("queued", "running", "pending_approval")),),
+    when={"status": ("queued", "running", "pending_approval")},
     grave=True,
     warns="What runs now is ended where it is. What it has done already is not undone.",
     done="It is being stopped.",
 )
 RUN = Act("run", "Run now", "POST /api/automations/{id}/run", inputs="inputs", goes="/automations/runs/{run_id}")
 CHANGE = "PUT /api/automations/{id}"
-DISABLE, ENABLE = switch(CHANGE, on=False), switch(CHANGE, on=True)
+DISABLE, ENABLE = switches(CHANGE)
 FIRST, WHEN = inputs(AutomationRecord, "name", "description"), inputs(AutomationRecord, "schedule", "timezone")
 ASKS = inputs(AutomationRecord, "requires_approval", "approvers", "quorum")
 INPUTS = tuple(
@@ -47,7 +47,7 @@ def new_of(kind: str) -> Act:
         "Create",
         "POST /api/automations",
         (*FIRST, *FIELDS[kind], *WHEN, *INPUTS, ASKS[0]),
-        body=(("type", kind),),
+        body={"type": kind},
         shows=True,
         here=True,
         result="automation_made.jinja2",
@@ -66,7 +66,7 @@ def edit_of(kind: str) -> Act:
         "Save",
         CHANGE,
         all_fields(kind),
-        when=(("type", (kind,)),),
+        when={"type": (kind,)},
         here=True,
         goes="/automations/{id}",
     )
@@ -100,11 +100,8 @@ RUN_ACTS = (
     ),
     DISABLE,
     ENABLE,
-    Act(
-        "delete",
-        "Delete",
-        "DELETE /api/automations/{id}",
-        grave=True,
+    delete(
+        "/api/automations/{id}",
         warns="Its schedule ends and its webhook is refused. Its past runs stay. You can undo it for a minute.",
         goes="/automations",
     ),
@@ -129,7 +126,7 @@ AUTOMATIONS = (
                         warns="They do not run any more: not on their schedule, not by hand, not as a heal.",
                     ),
                     ENABLE._replace(many=True),
-                    Act("delete", "Delete", "DELETE /api/automations/{id}", grave=True, many=True,
+                    delete("/api/automations/{id}", many=True,
                         warns="Their schedules end and their webhooks are refused. Rules that run them fail at that "
                         "step. One that others are made of stays. You can undo it for a minute."),
                 ),

@@ -68,7 +68,7 @@ def act_of(kind: str, label: str) -> Act:
         label,
         "POST /api/agents/{id}/commands",
         fields,
-        body=(("type", kind),),
+        body={"type": kind},
         goes="/agents/{id}/commands/{command_id}",
     )
 

@@ -35,7 +35,7 @@ DEPENDENCIES = (
                 "remove",
                 "Remove",
                 "DELETE /api/healing/dependencies/edges",
-                body=(("target", "{target}"), ("depends_on", "{depends_on}")),
+                body={"target": "{target}", "depends_on": "{depends_on}"},
                 grave=True,
                 done="The dependency is removed.",
             ),

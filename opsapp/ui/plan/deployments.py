@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.healing.deployments import DeploymentSettings
 
-from .shape import Act, Column, Page, Part, inputs
+from .shape import Act, Column, Page, Part, delete, inputs
 
 ALL = "/api/deployments"
 
@@ -27,15 +27,7 @@ DEPLOYMENTS = (
                 name="deployments",
                 paged=True,
                 empty="Nothing has been posted yet. A pipeline posts what it deploys: see the guide.",
-                acts=(
-                    Act(
-                        "delete",
-                        "Delete",
-                        f"DELETE {ALL}/{{id}}",
-                        grave=True,
-                        warns="It is a mark no more. You can undo it for a minute.",
-                    ),
-                ),
+                acts=(delete(f"{ALL}/{{id}}", warns="It is a mark no more. You can undo it for a minute."),),
             ),
         ),
         forms=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import healing as shapes
 
-from .shape import Act, Column, Field, Page, Part, told
+from .shape import Act, Column, Field, Page, Part, delete, told
 
 HEALTH = "/api/healing/health"
 INLET_FIELDS = (
@@ -27,7 +27,7 @@ HEALING = (
                         "pause",
                         "Pause healing",
                         "POST /api/healing/pause",
-                        when=(("status", ("Active", "Degraded")),),
+                        when={"status": ("Active", "Degraded")},
                         fields=(
                             Field("for", "For how long", "span", hint="Empty: until somebody resumes it"),
                             Field("reason", "Why"),
@@ -36,7 +36,7 @@ HEALING = (
                         warns="Nothing is healed until it ends or somebody resumes it: events are recorded, and alerts "
                         "are sent. What is under way is finished.",
                     ),
-                    Act("resume", "Resume healing", "POST /api/healing/resume", when=(("status", ("Paused",)),)),
+                    Act("resume", "Resume healing", "POST /api/healing/resume", when={"status": ("Paused",)}),
                 ),
             ),
             told(
@@ -91,7 +91,7 @@ HEALING = (
                         "rehearse",
                         "Dry run",
                         "POST /api/healing/chaos/run",
-                        body=(("scenario", "{name}"), ("dry_run", True)),
+                        body={"scenario": "{name}", "dry_run": True},
                         shows=True,
                         result="chaos_result.jinja2",
                     ),
@@ -140,11 +140,8 @@ HEALING = (
                         INLET_FIELDS,
                         done="Changed. Its address stays the same.",
                     ),
-                    Act(
-                        "delete",
-                        "Delete",
-                        "DELETE /api/healing/inlets/{id}",
-                        grave=True,
+                    delete(
+                        "/api/healing/inlets/{id}",
                         warns="Whatever sends events with its address is refused at once, and what it has sent counts "
                         "no more. You can undo it for a minute.",
                         done="Its address is refused from now on.",

@@ -12,7 +12,7 @@ from opsapp.ui.shapes import hosts as hosts_shape
 from . import moment
 from .commands import COMMAND_ACTS
 from .problems import about
-from .shape import Act, Field, Page, PageBlock, Part, inputs, told
+from .shape import Act, Field, Page, PageBlock, Part, delete, inputs, told
 
 LABEL, TAGS = inputs(GivenAgent)
 STOP = Act("stop", "Stop", "DELETE /api/agents/{id}/commands/{command_id}", grave=True,
@@ -32,11 +32,11 @@ HOSTS = (
                 acts=(
                     Act("tags", "Set the tags", "PUT /api/agents/{id}", (TAGS,), many=True,
                         warns="The tags that they have now are replaced. Rules that act on a tag follow at once."),
-                    Act("update", "Update the agent", "POST /api/agents/{id}/commands", body=(("type", "update"),),
+                    Act("update", "Update the agent", "POST /api/agents/{id}/commands", body={"type": "update"},
                         many=True, warns="Each agent downloads this service's version and restarts with it."),
                     Act("capabilities", "Refresh capabilities", "POST /api/agents/{id}/commands",
-                        body=(("type", "capabilities"),), many=True),
-                    Act("delete", "Delete", "DELETE /api/agents/{id}", grave=True, many=True,
+                        body={"type": "capabilities"}, many=True),
+                    delete("/api/agents/{id}", many=True,
                         warns="Their records, their keys and all that they measured are deleted. Monitors that run "
                         "from them stop. The agents on the hosts keep running, but are refused. "
                         "You can undo it for a minute."),

@@ -9,7 +9,7 @@ from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
 
-from .shape import Act, Column, Field, Page, Part, inputs, told
+from .shape import Act, Column, Field, Page, Part, delete, inputs, told
 
 USER = "PUT /api/users/{username}"
 
@@ -49,12 +49,12 @@ HOUSE = (
                         "Set a password",
                         USER,
                         inputs(UserSettings, "password"),
-                        when=(("source", ("local",)),),
+                        when={"source": ("local",)},
                         done="The password is set. Sessions and API keys of this user have ended.",
                     ),
-                    Act("enable", "Enable", USER, when=(("disabled", (True,)),), body=(("disabled", False),),
+                    Act("enable", "Enable", USER, when={"disabled": (True,)}, body={"disabled": False},
                         many=True),
-                    Act("disable", "Disable", USER, when=(("disabled", (False,)),), body=(("disabled", True),),
+                    Act("disable", "Disable", USER, when={"disabled": (False,)}, body={"disabled": True},
                         grave=True, many=True,
                         warns="All sessions and API keys of this user end at once. The account stays, and can "
                         "be enabled again.",
@@ -62,14 +62,13 @@ HOUSE = (
                     Act("unlock", "Unlock", "POST /api/users/{username}/unlock",
                         done="Failed attempts are forgotten: this user may try again now."),
                     Act("totp-off", "Turn the second factor off", "DELETE /api/users/{username}/totp",
-                        when=(("totp_enabled", (True,)),), grave=True,
+                        when={"totp_enabled": (True,)}, grave=True,
                         warns="The password alone is enough to sign in, until the user sets up a second factor again."),
-                    Act("delete", "Delete", "DELETE /api/users/{username}", grave=True, many=True,
+                    delete("/api/users/{username}", many=True,
                         warns="The account, its sessions, its API keys and its saved filters are deleted. What this "
                         "user did stays in the record; open incidents and problems of theirs are nobody's again. "
                         "Automations keep the name among their approvers: whoever gets it next may approve. "
-                        "This cannot be undone.",
-                        done="The user is deleted, with all sessions and API keys."),
+                        "This cannot be undone.", done="The user is deleted, with all sessions and API keys."),
                 ),
             ),
             told(
@@ -119,10 +118,9 @@ HOUSE = (
                     Act("change", "Change", "PUT /api/teams/{id}",
                         inputs(TeamSettings),
                         done="The team is changed. It holds at once."),
-                    Act("delete", "Delete", "DELETE /api/teams/{id}", grave=True,
+                    delete("/api/teams/{id}",
                         warns="Take its members out first: who is in no team may do everything of their role. "
-                        "This cannot be undone.",
-                        done="The team is deleted."),
+                        "This cannot be undone.", done="The team is deleted."),
                 ),
             ),
         ),
@@ -179,10 +177,10 @@ HOUSE = (
                         inputs(SecretValue), done="The new value is saved."),
                     Act("allow", "Allow an automation", "POST /api/secrets/{id}/allow", inputs(SecretUse)),
                     Act("confirm", "Allow it again", "POST /api/secrets/{id}/allow",
-                        body=(("automation_id", "{automation_id}"),)),
+                        body={"automation_id": "{automation_id}"}),
                     Act("take-back", "Revoke", "DELETE /api/secrets/{id}/allow",
-                        body=(("automation_id", "{automation_id}"),)),
-                    Act("delete", "Delete", "DELETE /api/secrets/{id}", grave=True,
+                        body={"automation_id": "{automation_id}"}),
+                    delete("/api/secrets/{id}",
                         warns="Runs of the automations that use it fail from now on. The value cannot be restored."),
                 ),
             ),

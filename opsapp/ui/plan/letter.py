@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from opsapp.healing.interfaces import LetterSettings
 
-from .shape import Act, Page, inputs, told
+from .shape import Page, inputs, save, told
 
 SETTINGS = "/api/healing/letter/settings"
-SAVE = Act("save", "Save", f"PUT {SETTINGS}", inputs(LetterSettings), here=True, done="Saved.")
+SAVE = save(f"PUT {SETTINGS}", inputs(LetterSettings))
 
 LETTER = (
     Page(

@@ -10,7 +10,7 @@ KEEP = Act(
     "Save this filter",
     f"POST {FILTERS}",
     (Field("name", "Name", required=True, hint="It stands on this page, and is found by its name"),),
-    body=(("path", "{path}"), ("query", "{query}")),
+    body={"path": "{path}", "query": "{query}"},
     done="The list is saved, with its filters and its order.",
 )
 FORGET = Act(

@@ -6,7 +6,7 @@ from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import maintenance as shapes
 
-from .shape import Act, Page, PageBlock, inputs, switch, told
+from .shape import Act, Page, PageBlock, delete, inputs, save, switches, told
 
 WINDOW = inputs(WindowRecord)
 MONITORS = told(parts.MONITORS, f"/api/monitoring/endpoints?limit={shapes.LISTED}")
@@ -19,8 +19,8 @@ COVERAGE = (
 COVERED = (PageBlock("covered", ("covered",), shapes.covered),)  # what the script asks for, as it is chosen
 CHANGE = "PUT /api/maintenance/{id}"
 START_AND_END = (
-    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
-    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
+    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when={"active": (False,)}),
+    Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when={"active": (True,)}),
 )
 PREVIEW = Act("preview", "Show next times", "POST /api/maintenance/preview", WINDOW, tries=True, here=True)
 MAKING = (
@@ -98,12 +98,11 @@ MAINTENANCE = (
                 parts.WINDOW,
                 "/api/maintenance/{id}",
                 acts=(
-                    Act("save", "Save", CHANGE, WINDOW, here=True, done="Saved."),
+                    save(CHANGE, WINDOW),
                     PREVIEW,
                     *START_AND_END,
-                    switch(CHANGE, on=False),
-                    switch(CHANGE, on=True),
-                    Act("delete", "Delete", "DELETE /api/maintenance/{id}", grave=True, goes="/maintenance"),
+                    *switches(CHANGE),
+                    delete("/api/maintenance/{id}", goes="/maintenance"),
                 ),
             ),
             told(parts.CALENDAR, "/api/maintenance/calendar", asks=shapes.next_asked),

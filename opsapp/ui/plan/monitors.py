@@ -10,7 +10,7 @@ from opsapp.wire.monitortypes import TYPES
 
 from . import moment
 from .problems import about
-from .shape import Act, Field, Page, PageBlock, Part, inputs, told
+from .shape import Act, Field, Page, PageBlock, Part, delete, inputs, told
 
 ALL = "/api/monitoring/endpoints"
 ONE = f"{ALL}/{{id}}"
@@ -41,13 +41,13 @@ LIST = Page(
             asks=monitors.list_query,
             acts=(
                 Act("check", "Check now", f"POST {ONE}/check", many=True),
-                Act("pause", "Pause", f"PUT {ONE}", body=(("enabled", False),), many=True,
+                Act("pause", "Pause", f"PUT {ONE}", body={"enabled": False}, many=True,
                     warns="They are not checked any more, and nobody is told when they go down."),
-                Act("resume", "Resume", f"PUT {ONE}", body=(("enabled", True),), many=True),
+                Act("resume", "Resume", f"PUT {ONE}", body={"enabled": True}, many=True),
                 Act("tags", "Set the tags", f"PUT {ONE}", (TAGS,), many=True,
                     warns="The tags that they have now are replaced."),
                 Act("interval", "Set the interval", f"PUT {ONE}", (INTERVAL,), many=True),
-                Act("delete", "Delete", f"DELETE {ONE}", grave=True, many=True,
+                delete(ONE, many=True,
                     warns="Their results and their uptime are deleted with them. Open incidents end, past ones stay, "
                     "and so do rules and windows that name them. You can undo it for a minute."),
             ),
@@ -68,10 +68,10 @@ ONE_MONITOR = Page(
             parts.MONITOR,
             ONE,
             acts=(
-                Act("check", "Check now", f"POST {ONE}/check", when=(("enabled", (True,)),)),
-                Act("pause", "Pause", f"PUT {ONE}", when=(("enabled", (True,)),), body=(("enabled", False),)),
-                Act("delete", "Delete", f"DELETE {ONE}", grave=True, goes="/monitors"),
-                Act("resume", "Resume", f"PUT {ONE}", when=(("enabled", (False,)),), body=(("enabled", True),)),
+                Act("check", "Check now", f"POST {ONE}/check", when={"enabled": (True,)}),
+                Act("pause", "Pause", f"PUT {ONE}", when={"enabled": (True,)}, body={"enabled": False}),
+                delete(ONE, goes="/monitors"),
+                Act("resume", "Resume", f"PUT {ONE}", when={"enabled": (False,)}, body={"enabled": True}),
             ),
         ),
         told(parts.BEATS, f"{ALL}?ids={{id}}&recent={monitorlist.CHECKS}"),

@@ -7,7 +7,7 @@ from opsapp.notify.records import ChannelRecord, QuietHours
 from opsapp.ui import parts
 from opsapp.ui.shapes import notifications as shapes
 
-from .shape import Act, Field, Page, Part, inputs, switch, told
+from .shape import Act, Field, Page, Part, delete, inputs, save, switches, told
 
 CHANGE = "PUT /api/notifications/channels/{id}"
 KINDS = {"secret": "password", "port": "text", "web": "text"}
@@ -27,7 +27,7 @@ def making(kind: ChannelDescription) -> Act:
         "Add this channel",
         "POST /api/notifications/channels",
         fields,
-        body=(("type", kind.name),),
+        body={"type": kind.name},
         goes="/notifications/channels/{id}",
         here=True,
     )
@@ -41,8 +41,8 @@ def moving(kind: ChannelDescription) -> Act:
         "Save the new address",
         CHANGE,
         fields,
-        when=(("type", (kind.name,)),),
-        body=(("type", kind.name),),
+        when={"type": (kind.name,)},
+        body={"type": kind.name},
         here=True,
         done="The new address is saved. Send a test.",
     )
@@ -100,15 +100,13 @@ NOTIFICATIONS = (
                 "/api/notifications/channels/{id}",
                 acts=(
                     TEST,
-                    Act("save", "Save", CHANGE, (NAME, *WHAT), here=True, done="Saved."),
+                    save(CHANGE, (NAME, *WHAT)),
                     *(moving(kind) for kind in TYPES),
                     Act("quiet", "Save the quiet hours", CHANGE, QUIET, here=True, done="Saved."),
                     Act("loud", "No quiet hours", CHANGE,
-                        body=(("quiet_hours", None),)),
-                    switch(CHANGE, on=False),
-                    switch(CHANGE, on=True),
-                    Act("delete", "Delete", "DELETE /api/notifications/channels/{id}", grave=True,
-                        goes="/notifications"),
+                        body={"quiet_hours": None}),
+                    *switches(CHANGE),
+                    delete("/api/notifications/channels/{id}", goes="/notifications"),
                 ),
             ),
             told(parts.DELIVERIES, "/api/notifications/deliveries?channel_id={id}&limit=50"),

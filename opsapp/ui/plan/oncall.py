@@ -6,9 +6,10 @@ from opsapp.oncall.records import PolicyRecord, ScheduleRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import oncall as shapes
 
-from .shape import Act, Column, Field, Page, Part, inputs, switch, told
+from .shape import Act, Column, Field, Page, Part, delete, inputs, save, switches, told
 
 CHANGE_POLICY = "PUT /api/oncall/policies/{id}"
+STOP, START = switches(CHANGE_POLICY)
 SCHEDULE, POLICY = inputs(ScheduleRecord), inputs(PolicyRecord)
 OVERRIDE = (
     Field("user", "Who", "name", of="user", by="username", required=True),
@@ -65,13 +66,13 @@ ON_CALL = (
                 acts=(
                     Act("override", "Add the override", "POST /api/oncall/schedules/{id}/overrides", OVERRIDE,
                         here=True, done="The override is added."),
-                    Act("save", "Save", "PUT /api/oncall/schedules/{id}", SCHEDULE, here=True, done="Saved."),
+                    save("PUT /api/oncall/schedules/{id}", SCHEDULE),
                     Act("calendar", "New calendar address", "POST /api/oncall/schedules/{id}/calendar", shows=True,
                         result="calendar_made.jinja2"),
                     Act("calendar_off", "Revoke the calendar address", "DELETE /api/oncall/schedules/{id}/calendar",
                         grave=True, warns="Programs that follow the calendar get no answer any more.",
                         done="The calendar's address is refused from now on."),
-                    Act("delete", "Delete", "DELETE /api/oncall/schedules/{id}", grave=True, goes="/oncall",
+                    delete("/api/oncall/schedules/{id}", goes="/oncall",
                         warns="Nobody is on call by it any more, and its overrides are gone too. You can undo it for a "
                         "minute."),
                 ),
@@ -100,10 +101,10 @@ ON_CALL = (
                 parts.POLICY,
                 "/api/oncall/policies/{id}",
                 acts=(
-                    Act("save", "Save", CHANGE_POLICY, POLICY, here=True, done="Saved."),
-                    switch(CHANGE_POLICY, on=False)._replace(done="It calls nobody now."),
-                    switch(CHANGE_POLICY, on=True)._replace(done="It calls people from the next incident on."),
-                    Act("delete", "Delete", "DELETE /api/oncall/policies/{id}", grave=True, goes="/oncall",
+                    save(CHANGE_POLICY, POLICY),
+                    STOP._replace(done="It calls nobody now."),
+                    START._replace(done="It calls people from the next incident on."),
+                    delete("/api/oncall/policies/{id}", goes="/oncall",
                         warns="Incidents do not call by it any more, nor those that call now. You can undo it for a "
                         "minute."),
                 ),

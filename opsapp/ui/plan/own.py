@@ -6,7 +6,7 @@ from opsapp.auth.records import NewKey, OwnWishes
 from opsapp.ui import parts
 from opsapp.ui.shapes import own as shapes
 
-from .shape import Act, Field, Page, inputs, told
+from .shape import Act, Field, Page, inputs, save, told
 
 OWN = told(parts.OWN, "/api/me/settings")
 PASSWORD = Act(
@@ -33,7 +33,7 @@ TOTP = (
         result="recovery_codes.jinja2",
     ),
 )
-LATER = Act("later", "Not now", "PUT /api/me/settings", body=(("first_steps", "later"),), goes="/")
+LATER = Act("later", "Not now", "PUT /api/me/settings", body={"first_steps": "later"}, goes="/")
 
 SETTINGS = (
     Page(
@@ -45,7 +45,7 @@ SETTINGS = (
                 parts.SESSIONS,
                 "/api/me/sessions",
                 paged=True,
-                acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),),
+                acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when={"current": (False,)},
                           done="That session has ended."),),
             ),
             told(
@@ -77,14 +77,7 @@ SETTINGS = (
                 done="The API key is created.",
                 then="The key is shown this once. A program sends it as a bearer token.",
             ),
-            Act(
-                "pages",
-                "Save",
-                "PUT /api/me/settings",
-                inputs(OwnWishes),
-                here=True,
-                done="Saved.",
-            ),
+            save("PUT /api/me/settings", inputs(OwnWishes), "pages"),
         ),
         menu="Settings",
         template="settings.jinja2",
@@ -117,11 +110,11 @@ SETTINGS = (
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no"),
                  Field("seen", "The changes that were shown", "shown", clears=True)),
-                body=(("dry_run", False), ("seen", [])), here=True, shows=True, result="applied.jinja2"),
+                body={"dry_run": False, "seen": []}, here=True, shows=True, result="applied.jinja2"),
             Act("look", "Show the changes", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no")),
-                body=(("dry_run", True),), here=True, tries=True),
+                body={"dry_run": True}, here=True, tries=True),
         ),
         template="ascode.jinja2",
         shape=shapes.as_code,
@@ -137,7 +130,7 @@ SETTINGS = (
             told(parts.PUBLISHED, "/api/monitoring/endpoints?tag=public&limit=1"),
         ),
         forms=(PASSWORD, LATER,
-               Act("again", "Show them again", "PUT /api/me/settings", body=(("first_steps", "open"),))),
+               Act("again", "Show them again", "PUT /api/me/settings", body={"first_steps": "open"})),
         menu="First steps",
         template="first_steps.jinja2",
         shape=shapes.first_steps,

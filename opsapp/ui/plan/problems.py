@@ -5,16 +5,28 @@ from __future__ import annotations
 from opsapp.ui import parts
 from opsapp.ui.shapes import problems
 
-from .shape import Act, Field, Page, Part, told
+from .shape import Act, Field, Page, Part, save, told
 
 STATES = ("open", "accepted", "closed")
 CHANGE = "PUT /api/healing/problems/{id}"
+FIELDS = (
+    Field("state", "State", "choice", STATES, True, hint="Accepted: it is known, and is not mended now"),
+    Field("owner", "Assignee", "choice", clears=True, unsaid="nobody"),
+    Field(
+        "due",
+        "Until when",
+        "date",
+        clears=True,
+        hint="After that day its rule asks people before it acts on this target",
+    ),
+    Field("note", "Description", "area"),
+)
 TAKE = Act(
     "take",
     "I take it",
     CHANGE,
-    when=(("owner", (None,)), ("state", ("open", "accepted"))),
-    body=(("owner", "{me}"),),
+    when={"owner": (None,), "state": ("open", "accepted")},
+    body={"owner": "{me}"},
     done="It is assigned to you.",
 )
 
@@ -55,21 +67,7 @@ PROBLEMS = (
                 "/api/healing/problems/{id}",
                 acts=(
                     TAKE,
-                    Act(
-                        "change",
-                        "Save",
-                        CHANGE,
-                        (
-                            Field("state", "State", "choice", STATES, True,
-                                  hint="Accepted: it is known, and is not mended now"),
-                            Field("owner", "Assignee", "choice", clears=True, unsaid="nobody"),
-                            Field("due", "Until when", "date", clears=True,
-                                  hint="After that day its rule asks people before it acts on this target"),
-                            Field("note", "Description", "area"),
-                        ),
-                        here=True,
-                        done="It is saved.",
-                    ),
+                    save(CHANGE, FIELDS, "change", done="It is saved."),
                 ),
             ),
             told(parts.PEOPLE, "/api/people?limit=1000", optional=True),

@@ -16,7 +16,7 @@ ROLL_BACK = Act(
     "rollback",
     "Roll back",
     "POST /api/healing/rollback/{id}",
-    when=(("state", ("final",)), ("action_success", (1,)), ("rolls_back", (None,)), ("rollback_status", (None,))),
+    when={"state": ("final",), "action_success": (1,), "rolls_back": (None,), "rollback_status": (None,)},
     grave=True,
     warns="The state that was recorded before the act is restored on the host. It is written to the ledger as a heal "
     "of its own.",
@@ -39,9 +39,9 @@ CONFIRM = Act(
     "confirm",
     "Add the dependency",
     "POST /api/healing/suggestions/{id}/confirm",
-    when=(("category", ("dependency_candidate",)),),
+    when={"category": ("dependency_candidate",)},
 )
-TAKE_OUT = CONFIRM._replace(name="take_out", label="Remove the dependency", when=(("category", ("dependency_doubt",)),))
+TAKE_OUT = CONFIRM._replace(name="take_out", label="Remove the dependency", when={"category": ("dependency_doubt",)})
 DISMISS = Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss")
 TRUST = Part("Rules", "/api/healing/trust", name=parts.TRUST, paged=True, rows=25, acts=(PROMOTE, DEMOTE))
 

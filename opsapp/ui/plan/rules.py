@@ -7,13 +7,14 @@ from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import ruledraft, ruleeditor, rulelist
 
 from .problems import about
-from .shape import Act, Field, Page, Part, switch, told
+from .shape import Act, Field, Page, Part, delete, switches, told
 
 KNOWN = (
     told(parts.ACTIONS, "/api/healing/actions?limit=1000"),
     told(parts.READINGS, "/api/healing/readings?limit=1000"),
 )
-CHANGE, DRY_RUN = "PUT /api/healing/rules/{id}", "POST /api/healing/dry-run"
+DRY_RUN = "POST /api/healing/dry-run"
+DISABLE, ENABLE = switches("PUT /api/healing/rules/{id}")
 ASKED = (
     *(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay")),
     Call("Try it on the past", "POST /api/healing/whatif"),
@@ -34,15 +35,10 @@ RULES = (
                 filters=(Field("q", "Name or condition"), Field("sort", "Sort by")),
                 asks=rulelist.list_query,
                 acts=(
-                    switch(CHANGE, on=False)._replace(
-                        many=True, warns="Its condition is not evaluated any more: it heals nothing."
-                    ),
-                    switch(CHANGE, on=True)._replace(many=True),
-                    Act(
-                        "delete",
-                        "Delete",
-                        "DELETE /api/healing/rules/{id}",
-                        grave=True,
+                    DISABLE._replace(many=True, warns="Its condition is not evaluated any more: it heals nothing."),
+                    ENABLE._replace(many=True),
+                    delete(
+                        "/api/healing/rules/{id}",
                         many=True,
                         warns="The rules and their trust are deleted. Open cases of them end without acting. What they "
                         "did stays in the ledger. A rule that comes with opsapp is better disabled.",
@@ -87,7 +83,7 @@ RULES = (
                         "delete",
                         "Delete the rule",
                         "DELETE /api/healing/rules/{id}",
-                        when=(("source", ("api",)),),
+                        when={"source": ("api",)},
                         grave=True,
                         goes="/healing/rules",
                     ),

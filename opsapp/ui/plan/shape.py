@@ -94,14 +94,14 @@ def _of_each(entry: DeclaredField) -> tuple[Field, ...]:
 
 
 class Act(NamedTuple):
-    """A change that the API makes: shown to who may, on rows for which `when` holds ((field, values) pairs)."""
+    """A change that the API makes: shown to who may, on rows for which `when` holds (field -> values)."""
 
     name: str
     label: str
     api: str  # "POST /api/approvals/{request_id}/approve"
     fields: tuple[Field, ...] = ()
-    when: tuple[tuple[str, tuple[Any, ...]], ...] = ()
-    body: tuple[tuple[str, Any], ...] = ()  # what is sent besides the fields
+    when: Mapping[str, tuple[Any, ...]] = {}
+    body: Mapping[str, Any] = {}  # what is sent besides the fields
     grave: bool = False  # takes something away, and looks like it
     warns: str = ""  # what will happen, in sentences: said before it is done
     many: bool = False  # may be done to many rows of the list at once: its path has one name, the row's `key`
@@ -130,10 +130,20 @@ class Act(NamedTuple):
         return self.method == "POST" and bool(self.fields) and not self.tries and "{" not in self.path
 
 
-def switch(api: str, *, on: bool) -> Act:
-    """Enables a thing, or disables it: offered where it is the other way round."""
-    label = "Enable" if on else "Disable"
-    return Act(label.lower(), label, api, when=(("enabled", (not on,)),), body=(("enabled", on),))
+def delete(api: str, **more: Any) -> Act:
+    return Act("delete", "Delete", f"DELETE {api}", grave=True, **more)
+
+
+def save(api: str, fields: tuple[Field, ...], name: str = "save", *, done: str = "Saved.", **more: Any) -> Act:
+    return Act(name, "Save", api, fields, here=True, done=done, **more)
+
+
+def switches(api: str) -> tuple[Act, ...]:
+    """Disable a thing, and enable it: each is offered where it is the other way round."""
+    return tuple(
+        Act(label.lower(), label, api, when={"enabled": (not on,)}, body={"enabled": on})
+        for label, on in (("Disable", False), ("Enable", True))
+    )
 
 
 class Part(NamedTuple):

@@ -6,7 +6,7 @@ from opsapp.statuspages.records import OwnPageRecord, PageLooks, PageRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import statussettings
 
-from .shape import Act, Column, Field, Page, Part, inputs, told
+from .shape import Act, Column, Field, Page, Part, delete, inputs, save, told
 
 SETTINGS = "/api/status/settings"
 CHANGE = f"PUT {SETTINGS}"
@@ -30,8 +30,8 @@ STATUS_PAGE = (
                 parts.STATUS_PAGE,
                 SETTINGS,
                 acts=(
-                    Act("look", "Save", CHANGE, LOOK, here=True, done="Visitors see it at once."),
-                    Act("telling", "Save", CHANGE, TELLING, here=True, done="Saved."),
+                    save(CHANGE, LOOK, "look", done="Visitors see it at once."),
+                    save(CHANGE, TELLING, "telling"),
                     Act("logo", "Set the logo", "PUT /api/status/logo", LOGO, done="Visitors see it at once."),
                     Act(
                         "no-logo",
@@ -88,7 +88,7 @@ STATUS_PAGE = (
                 name="pages",
                 paged=True,
                 empty="No page of its own yet.",
-                acts=(Act("delete", "Delete", "DELETE /api/status/pages/{slug}", grave=True, warns=DELETES),),
+                acts=(delete("/api/status/pages/{slug}", warns=DELETES),),
             ),
         ),
         forms=(
@@ -111,10 +111,10 @@ STATUS_PAGE = (
                 parts.OWN_PAGE,
                 "/api/status/pages/{slug}",
                 acts=(
-                    Act("look", "Save", CHANGE_OWN, LOOKS, here=True, done="Visitors see it at once."),
-                    Act("groups", "Save", CHANGE_OWN, OWN_GROUPS, here=True, done="Visitors see them at once."),
+                    save(CHANGE_OWN, LOOKS, "look", done="Visitors see it at once."),
+                    save(CHANGE_OWN, OWN_GROUPS, "groups", done="Visitors see them at once."),
                     Act("place", "Save", CHANGE_OWN, OWN_PLACE, here=True, goes="/statuspage/own/{slug}"),
-                    Act("telling", "Save", CHANGE_OWN, OWN_TELLING, here=True, done="Saved."),
+                    save(CHANGE_OWN, OWN_TELLING, "telling"),
                     Act(
                         "password",
                         "Set the password",
@@ -126,20 +126,13 @@ STATUS_PAGE = (
                         "open",
                         "Open it for everybody",
                         CHANGE_OWN,
-                        when=(("protected", (True,)),),
-                        body=(("protected", False),),
+                        when={"protected": (True,)},
+                        body={"protected": False},
                         grave=True,
                         warns="Who knows its address sees it without a password. The password is forgotten.",
                         done="Everybody who knows its address sees it now.",
                     ),
-                    Act(
-                        "delete",
-                        "Delete",
-                        "DELETE /api/status/pages/{slug}",
-                        grave=True,
-                        warns=DELETES,
-                        goes="/statuspage/own",
-                    ),
+                    delete("/api/status/pages/{slug}", warns=DELETES, goes="/statuspage/own"),
                 ),
             ),
         ),

@@ -9,19 +9,16 @@ from opsapp.ui.shapes import approvals, incidents, overview
 
 from . import moment
 from .records import ACT_NOW, DISMISS
-from .shape import Act, Field, Page, PageBlock, Part, inputs, told
+from .shape import Act, Field, Page, PageBlock, Part, delete, inputs, told
 
 COMMENT = (Field("comment", "Comment", "area"),)
-UNDECIDED = (("status", ("pending",)),)
+UNDECIDED = {"status": ("pending",)}
 INCIDENTS_API = "/api/monitoring/incidents"
 NOTICES_API = "/api/monitoring/notices"
 NOTICE = inputs(NoticeSettings)
 ON_PAGES = "With commas: public is the page of all, * is every page. None: visitors do not see it"
 TAKE = Act(
-    "take",
-    "I take it",
-    "POST /api/monitoring/incidents/{incident_id}/acknowledge",
-    when=(("acknowledged_by", (None,)),),
+    "take", "I take it", "POST /api/monitoring/incidents/{incident_id}/acknowledge", when={"acknowledged_by": (None,)}
 )
 HAND_OVER = Act(
     "assign",
@@ -104,7 +101,7 @@ INCIDENTS = (
                 steady=True,
                 asks=incidents.asked_of_past,
                 acts=(
-                    TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge", when=(), many=True),
+                    TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge", when={}, many=True),
                     HAND_OVER._replace(many=True),
                 ),
                 filters=(
@@ -122,12 +119,8 @@ INCIDENTS = (
                 f"{NOTICES_API}?status=open&limit=50",
                 acts=(
                     Act("end", "End it", f"POST {NOTICES_API}/{{id}}/end", done="Visitors do not see it any more."),
-                    Act(
-                        "delete",
-                        "Delete",
-                        f"DELETE {NOTICES_API}/{{id}}",
-                        grave=True,
-                        warns="It goes from the page and from the list of those that are over.",
+                    delete(
+                        f"{NOTICES_API}/{{id}}", warns="It goes from the page and from the list of those that are over."
                     ),
                 ),
             ),
@@ -163,14 +156,14 @@ INCIDENTS = (
                 f"{INCIDENTS_API}/{{id}}/war-room",
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge"),
-                    HAND_OVER._replace(when=(("status", ("open",)),)),
+                    HAND_OVER._replace(when={"status": ("open",)}),
                     Act(
                         "resolve",
                         "Resolve",
                         f"POST {INCIDENTS_API}/{{id}}/resolve",
                         (Field("note", "Note", "area"),),
                         done="The incident is over.",
-                        when=(("status", ("open",)), ("by_hand", (True,))),
+                        when={"status": ("open",), "by_hand": (True,)},
                     ),
                     Act(
                         "run",

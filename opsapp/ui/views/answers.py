@@ -17,7 +17,7 @@ from opsapp.lib.problems import Gone, NotFound, Problem
 from opsapp.monitoring.resources import incidents_of
 from opsapp.notify.engine import HeldLink, count_wrong_link, held_link
 from opsapp.runtime.node import Node
-from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.folder import Facet, NamedFacets, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui.pages import render
 from opsapp.ui.reader import Reader
@@ -36,19 +36,18 @@ DONE = {
 }
 
 
-class AnswerLinks(Facet):
-    """/answer"""
-
-    def __getitem__(self, token: str) -> AnswerPage:
-        return AnswerPage(self, token)
-
-
 class AnswerPage(Facet):
     url = "/answer/{token}"
 
     def __init__(self, parent: AnswerLinks, token: str):
         super().__init__(parent, "link")
         self.token = token
+
+
+class AnswerLinks(NamedFacets):
+    """/answer"""
+
+    of = AnswerPage
 
 
 add_facet(Root, "answer", AnswerLinks)

@@ -13,7 +13,7 @@ from opsapp.auth import engine
 from opsapp.auth.cookies import client_of
 from opsapp.auth.records import InvitationRecord
 from opsapp.lib.problems import Invalid, NotFound, Problem
-from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.folder import Facet, NamedFacets, add_facet
 from opsapp.tree.root import Root
 from opsapp.web import api
 from opsapp.web.answers import Deferred
@@ -21,15 +21,14 @@ from opsapp.web.answers import Deferred
 from .signin import Form, checked, form_of
 
 
-class InvitationLinks(Facet):
-    """/invitation"""
-
-    def __getitem__(self, token: str) -> InvitationLink:
-        return InvitationLink(self, token)
-
-
 class InvitationLink(Facet):
     url = "/invitation/{token}"
+
+
+class InvitationLinks(NamedFacets):
+    """/invitation"""
+
+    of = InvitationLink
 
 
 add_facet(Root, "invitation", InvitationLinks)

@@ -24,7 +24,7 @@ from opsapp.monitoring.engine import (
 from opsapp.monitoring.records import StatusComponent, StatusDocument
 from opsapp.statuspages import engine
 from opsapp.statuspages.records import PublicPage
-from opsapp.tree.folder import Facet, add_facet, facet_of
+from opsapp.tree.folder import Facet, NamedFacets, add_facet, facet_of
 from opsapp.tree.root import Root, root_above
 from opsapp.ui import statuspage, statusshape
 from opsapp.web import api
@@ -56,102 +56,76 @@ class OwnStatusPage(Facet):
     url = "/status/{slug}"
 
 
+OWN: dict[type, Any] = {StatusPage: OwnStatusPage}  # of the page of all -> the same of a page of its own
+
+
 class MonthsFacet(Facet):
     """/status/history"""
-
-
-class PublicIncidents(Facet):
-    """/status/incidents: `{id}` of an incident of a published monitor."""
-
-    def __getitem__(self, name: str) -> PublicIncidentPage:
-        return PublicIncidentPage(self, name)
 
 
 class PublicIncidentPage(Facet):
     url = "/status/incidents/{incident_id}"
 
 
-class PublicMonitors(Facet):
-    """/status/monitors: `{id}` of a published monitor."""
+class PublicIncidents(NamedFacets):
+    """/status/incidents: `{id}` of an incident of a published monitor."""
 
-    def __getitem__(self, name: str) -> PublicMonitorPage:
-        return PublicMonitorPage(self, name)
+    of = PublicIncidentPage
 
 
 class PublicMonitorPage(Facet):
     url = "/status/monitors/{monitor_id}"
 
 
-class Badges(Facet):
-    """/status/badge: `{id}.svg` of a published monitor."""
+class PublicMonitors(NamedFacets):
+    """/status/monitors: `{id}` of a published monitor."""
 
-    def __getitem__(self, name: str) -> Badge:
-        monitor_id, dot, kind = name.partition(".")
-        if dot + kind != ".svg":
-            raise KeyError(name)
-        return Badge(self, monitor_id)
+    of = PublicMonitorPage
 
 
 class Badge(Facet):
     url = "/status/badge/{id}.svg"
 
 
+class Badges(NamedFacets):
+    """/status/badge: `{id}.svg` of a published monitor."""
+
+    of = Badge
+
+    def __getitem__(self, name: str) -> Facet:
+        monitor_id, dot, kind = name.partition(".")
+        if dot + kind != ".svg":
+            raise KeyError(name)
+        return super().__getitem__(monitor_id)
+
+
+def add_to_pages(name: str, facet: type[Facet]) -> None:
+    """Adds it to the page of all, and one like it, with addresses of its own, to the pages of their own."""
+    add_facet(StatusPage, name, facet)
+    add_facet(OwnStatusPage, name, own_of(facet))
+    if issubclass(facet, NamedFacets):
+        OWN[facet].of = own_of(facet.of)
+        OWN[facet.of].url = f"{OWN[facet].url}/{facet.of.url.rpartition('/')[2]}"
+
+
+def own_of(facet: type[Facet]) -> type[Facet]:
+    OWN[facet] = type(f"Own{facet.__name__}", (facet,), {})
+    return OWN[facet]
+
+
 add_facet(Root, "status", StatusPage)
-add_facet(StatusPage, "badge", Badges)
-add_facet(StatusPage, "history", MonthsFacet)
-add_facet(StatusPage, "incidents", PublicIncidents)
-add_facet(StatusPage, "monitors", PublicMonitors)
+add_to_pages("badge", Badges)
+add_to_pages("history", MonthsFacet)
+add_to_pages("incidents", PublicIncidents)
+add_to_pages("monitors", PublicMonitors)
 
 
-class OwnBadges(Badges):
-    """/status/{slug}/badge"""
-
-    def __getitem__(self, name: str) -> Badge:
-        return OwnBadge(self, super().__getitem__(name).__name__)
-
-
-class OwnBadge(Badge):
-    url = "/status/{slug}/badge/{id}.svg"
-
-
-class OwnMonths(MonthsFacet):
-    """/status/{slug}/history"""
-
-
-class OwnIncidents(PublicIncidents):
-    """/status/{slug}/incidents"""
-
-    def __getitem__(self, name: str) -> PublicIncidentPage:
-        return OwnIncidentPage(self, name)
-
-
-class OwnIncidentPage(PublicIncidentPage):
-    url = "/status/{slug}/incidents/{incident_id}"
-
-
-class OwnMonitors(PublicMonitors):
-    """/status/{slug}/monitors"""
-
-    def __getitem__(self, name: str) -> PublicMonitorPage:
-        return OwnMonitorPage(self, name)
-
-
-class OwnMonitorPage(PublicMonitorPage):
-    url = "/status/{slug}/monitors/{monitor_id}"
-
-
-add_facet(OwnStatusPage, "badge", OwnBadges)
-add_facet(OwnStatusPage, "history", OwnMonths)
-add_facet(OwnStatusPage, "incidents", OwnIncidents)
-add_facet(OwnStatusPage, "monitors", OwnMonitors)
-
-
-def public(*contexts: type, name: str = "", returns: str = "text/html", **options: Any) -> Callable[[Any], Any]:
+def public(context: type, name: str = "", returns: str = "text/html", by: Any = api.get, **options: Any) -> Any:
     """A view that anybody may ask for, of the page of all and of those of their own."""
 
     def declared(view: Any) -> Any:
-        for context in contexts:  # as if each decorator stood where this one does
-            view = api.get(context, name, role="public", returns=returns, _depth=1, **options)(view)
+        for place in (context, OWN[context]):  # as if each decorator stood where this one does
+            view = by(place, name, role="public", returns=returns, _depth=1, **options)(view)
         return view
 
     return declared
@@ -161,13 +135,13 @@ class Month(Query):
     month = text(7, 7, pattern="[12][0-9]{3}-(0[1-9]|1[0-2])", example="a month like 2026-11", default=None)
 
 
-@public(StatusPage, OwnStatusPage)
+@public(StatusPage)
 def page(context: Facet, request: Request) -> Deferred:
     looks, place = about(request), place_of(request)
     return kept(request, f"page {looks!r}", lambda document: statuspage.page(looks, document, place), "text/html")
 
 
-@public(MonthsFacet, OwnMonths, query=Month)
+@public(MonthsFacet, query=Month)
 def history(context: MonthsFacet, request: Request) -> Response:
     """Incidents and maintenance of a month of the page's zone."""
     looks, now, scope = about(request), request.node.clock.now(), scope_of(request)
@@ -184,7 +158,7 @@ def history(context: MonthsFacet, request: Request) -> Response:
     return tagged(request, text, "text/html")
 
 
-@public(PublicIncidentPage, OwnIncidentPage)
+@public(PublicIncidentPage)
 def incident_page(context: PublicIncidentPage, request: Request) -> Response:
     incident = published_incident(request.node, request.root, context.__name__, scope_of(request))
     if incident is None:
@@ -192,7 +166,7 @@ def incident_page(context: PublicIncidentPage, request: Request) -> Response:
     return tagged(request, statuspage.incident_page(about(request), incident, place_of(request)), "text/html")
 
 
-@public(PublicMonitorPage, OwnMonitorPage)
+@public(PublicMonitorPage)
 def monitor_page(context: PublicMonitorPage, request: Request) -> Deferred:
     looks, monitor_id, place = about(request), context.__name__, place_of(request)
 
@@ -208,7 +182,7 @@ def stylesheet(context: Root, request: Request) -> Response:
     return tagged(request, statuspage.file_text("status.css"), "text/css")
 
 
-@public(StatusPage, OwnStatusPage, name="theme.css", returns="text/css")
+@public(StatusPage, name="theme.css", returns="text/css")
 def theme(context: Facet, request: Request) -> Response:
     return tagged(request, statuspage.theme(about(request)), "text/css")
 
@@ -238,7 +212,7 @@ def document(context: OwnStatusPage, request: Request) -> Deferred:
     return kept(request, "json", dumps, "application/json")
 
 
-@public(StatusPage, OwnStatusPage, name="calendar.ics", returns="text/calendar")
+@public(StatusPage, name="calendar.ics", returns="text/calendar")
 def calendar(context: Facet, request: Request) -> Response:
     """Maintenance, for programs that follow a calendar; what was cancelled says so."""
     names = published(request.node, request.root, scope_of(request))
@@ -247,7 +221,7 @@ def calendar(context: Facet, request: Request) -> Response:
     return tagged(request, engine.calendar_text(title, shown, names, link), "text/calendar")
 
 
-@public(Badge, OwnBadge, returns="image/svg+xml")
+@public(Badge, returns="image/svg+xml")
 def badge(context: Badge, request: Request) -> Deferred:
     monitor_id = context.__name__
 

@@ -12,14 +12,14 @@ from opsapp.lib.problems import NotFound, Problem
 from opsapp.runtime.node import Node
 from opsapp.statuspages import engine
 from opsapp.statuspages.records import PublicPage, SubscriptionRecord
-from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.folder import Facet, NamedFacets
 from opsapp.ui import statuspage
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.errors import headers_of, status_of
 from opsapp.web.forms import read_form
 
-from .statuspage import OwnStatusPage, StatusPage, about, place_of, public, slug_of
+from .statuspage import about, add_to_pages, place_of, public, slug_of
 
 ASKED = {  # by kind: what to do now
     "mail": ("Look into your inbox", "If this address can be told, it now has a message. Open the link in it within 24 "
@@ -34,25 +34,16 @@ class SubscribeForm(Facet):
     """/status/subscribe"""
 
 
-class ConfirmLinks(Facet):
-    """/status/confirm"""
-
-    open_to_all = True
-
-    def __getitem__(self, token: str) -> ConfirmLink:
-        return ConfirmLink(self, token)
-
-
 class ConfirmLink(Facet):
     open_to_all = True
     url = "/status/confirm/{token}"
 
 
-class LeaveLinks(Facet):
-    """/status/unsubscribe"""
+class ConfirmLinks(NamedFacets):
+    """/status/confirm"""
 
-    def __getitem__(self, token: str) -> LeaveLink:
-        return LeaveLink(self, token)
+    open_to_all = True
+    of = ConfirmLink
 
 
 class LeaveLink(Facet):
@@ -60,51 +51,25 @@ class LeaveLink(Facet):
     url = "/status/unsubscribe/{token}"
 
 
-add_facet(StatusPage, "subscribe", SubscribeForm)
-add_facet(StatusPage, "confirm", ConfirmLinks)
-add_facet(StatusPage, "unsubscribe", LeaveLinks)
+class LeaveLinks(NamedFacets):
+    """/status/unsubscribe"""
+
+    of = LeaveLink
 
 
-class OwnSubscribeForm(SubscribeForm):
-    """/status/{slug}/subscribe"""
+add_to_pages("subscribe", SubscribeForm)
+add_to_pages("confirm", ConfirmLinks)
+add_to_pages("unsubscribe", LeaveLinks)
 
 
-class OwnConfirmLinks(ConfirmLinks):
-    """/status/{slug}/confirm"""
-
-    def __getitem__(self, token: str) -> ConfirmLink:
-        return OwnConfirmLink(self, token)
-
-
-class OwnConfirmLink(ConfirmLink):
-    url = "/status/{slug}/confirm/{token}"
-
-
-class OwnLeaveLinks(LeaveLinks):
-    """/status/{slug}/unsubscribe"""
-
-    def __getitem__(self, token: str) -> LeaveLink:
-        return OwnLeaveLink(self, token)
-
-
-class OwnLeaveLink(LeaveLink):
-    url = "/status/{slug}/unsubscribe/{token}"
-
-
-add_facet(OwnStatusPage, "subscribe", OwnSubscribeForm)
-add_facet(OwnStatusPage, "confirm", OwnConfirmLinks)
-add_facet(OwnStatusPage, "unsubscribe", OwnLeaveLinks)
-
-
-@public(SubscribeForm, OwnSubscribeForm)
+@public(SubscribeForm)
 def subscribe_page(context: SubscribeForm, request: Request) -> Response:
     """Where a form that came back with a mistake stands: opened again, it is empty."""
     place = place_of(request)
     return html(statuspage.asked_again(about(request), {"kind": "", "address": ""}, wrong="", place=place))
 
 
-@api.submit(SubscribeForm, role="public", returns="text/html")
-@api.submit(OwnSubscribeForm, role="public", returns="text/html")
+@public(SubscribeForm, by=api.submit)
 def subscribe(context: SubscribeForm, request: Request) -> Response | Deferred:
     form, looks, node, ip = read_form(request), about(request), request.node, request.client_ip
     place, page = place_of(request), slug_of(request) or MAIN
@@ -128,7 +93,7 @@ def asked(node: Node, ip: str, looks: PublicPage, wanted: SubscriptionRecord, pl
     return html(statuspage.note(looks, "ok", *ASKED[wanted.kind], place=place))
 
 
-@public(ConfirmLink, OwnConfirmLink)
+@public(ConfirmLink)
 def confirm_page(context: ConfirmLink, request: Request) -> Response:
     if not engine.waits(request.root, context.__name__, slug_of(request)):
         return said(request, "warn", *GONE, status=404)
@@ -136,8 +101,7 @@ def confirm_page(context: ConfirmLink, request: Request) -> Response:
     return said(request, "off", "Confirm your subscription", words, "Confirm")
 
 
-@api.submit(ConfirmLink, role="public", returns="text/html")
-@api.submit(OwnConfirmLink, role="public", returns="text/html")
+@public(ConfirmLink, by=api.submit)
 def confirm(context: ConfirmLink, request: Request) -> Response:
     try:
         engine.confirm(request.root, context.__name__, request.client_ip, slug_of(request))
@@ -146,15 +110,14 @@ def confirm(context: ConfirmLink, request: Request) -> Response:
     return said(request, "ok", "You are subscribed", "Every message has a link to leave.")
 
 
-@public(LeaveLink, OwnLeaveLink)
+@public(LeaveLink)
 def leave_page(context: LeaveLink, request: Request) -> Response:
     if not engine.belongs(request.root, context.__name__, slug_of(request)):
         return left(request)
     return said(request, "off", "Leave the list?", "You get no more messages then.", "Leave")
 
 
-@api.submit(LeaveLink, role="public", returns="text/html")
-@api.submit(OwnLeaveLink, role="public", returns="text/html")
+@public(LeaveLink, by=api.submit)
 def leave(context: LeaveLink, request: Request) -> Response:
     engine.leave(request.root, context.__name__, request.client_ip, slug_of(request))
     return left(request)
