@@ -56,7 +56,8 @@ def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_z
 
 
 def given_to(act: Act, form: Mapping[str, str]) -> JsonObject:
-    shown = [field for field in act.fields if field.kind != "password"]
+    """A secret of a thing is among it, or what was tried is not what is saved; a person's password never is."""
+    shown = [field for field in act.fields if act.here or field.kind != "password"]
     whole = {f"{field.name}-whole": f"{field.name}-whole" in form for field in shown if field.whole}
     return {field.name: _shown_again(field, form) for field in shown} | whole
 

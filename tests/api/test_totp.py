@@ -161,7 +161,7 @@ def test_a_wrong_code_does_not_confirm(service):
     )
     confirm("123456", 409)
     service.anonymous.post("/api/me/totp", headers=headers)
-    assert confirm("000000", 422).json["fields"] == {"code": "is not the present code"}
+    assert confirm("000000", 422).json["fields"] == {"code": "is wrong or too old: type what the app shows now"}
     for _ in range(8):
         confirm("000000", 422)
     confirm("000000", 429)

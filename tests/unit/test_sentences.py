@@ -98,7 +98,7 @@ INCIDENT = IncidentRecord(
         ({"outcome": "expired"}, "journal vacuum 500M on db-1: nobody decided in time. Why"),
         (
             {"outcome": "withdrawn", "reason": "condition_gone: the condition no longer holds"},
-            "journal vacuum 500M on db-1 was not needed: it recovered by itself (the condition no longer holds). Why",
+            "journal vacuum 500M on db-1 was not done: it recovered by itself (the condition no longer holds). Why",
         ),
         ({"rolls_back": 3, "action_type": "rollback", "reason": "restored"}, "Undone on db-1: restored. Why"),
         (

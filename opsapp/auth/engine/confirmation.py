@@ -33,7 +33,7 @@ def _confirm(root: Root, username: str, session_id: str, code: str | None, life:
         if user.totp is None:
             raise Conflict("This user has no second factor.", code="totp_not_enabled")
         if not accept(root, user.totp, code, now_of(root)):
-            raise Invalid({"code": "is not the present code"}, code="wrong_code")
+            raise Invalid({"code": "is wrong or too old: type what the app shows now"}, code="wrong_code")
     session.confirmed_at = int(now_of(root))
     note(root, actor, "session.confirm", username)
     return int(session.confirmed_until(life))

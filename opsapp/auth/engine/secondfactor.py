@@ -79,7 +79,7 @@ def _enable(root: Root, username: str, code: str, recovery: list[str], actor: Ac
     secret = seal_of(root).open(user.pending_totp, PURPOSE)
     step = accepted_step(secret, code, now_of(root), 0)
     if step is None:
-        raise Invalid({"code": "is not the present code"}, code="wrong_code")
+        raise Invalid({"code": "is wrong or too old: type what the app shows now"}, code="wrong_code")
     user.totp, user.pending_totp = resources.Totp(user.pending_totp, step, tuple(recovery)), None
     note(root, actor, "totp.enable", username)
 

@@ -68,7 +68,7 @@ class CompositeParams(Params):
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowParams(Params):
-    start: Annotated[str | None, ID, FormField("First step")] = None
+    start: Annotated[str | None, ID, FormField("First step", hint="Empty: the first of the list")] = None
     steps: Annotated[
         tuple[WorkflowStep, ...],
         Most(100, least=1),

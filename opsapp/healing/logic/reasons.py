@@ -17,7 +17,7 @@ REASONS = {
     "low_effectiveness": "it has helped too rarely here",
     "in_vain": "no step can help",
     "protected": "it is protected",
-    "wave_stopped": "it was not begun, because the heal did not do well elsewhere",
+    "wave_stopped": "the heal did not do well elsewhere",
     "chain_exhausted": "no step is left",
     "problem_overdue": "it comes back again and again, and the date to find its cause has passed",
     "external": "it is not ours to heal",

@@ -37,7 +37,7 @@ def act(entry: LedgerEntryShown) -> Word:
     """The action with those of its parameters that the target does not say."""
     params, part = json.loads(entry.action_params or "{}").values(), entry.target.partition("/")[2]
     values = [str(value) for value in params if value != part]
-    return Word(" ".join([spoken_action(entry.action_type), *values]), strong=True)
+    return Word(" ".join([spoken_action(entry.action_type) or "A heal", *values]), strong=True)
 
 
 def figures(entry: LedgerEntryShown) -> str:
@@ -79,7 +79,7 @@ def heal(entry: LedgerEntryShown, names: NameBook) -> Sentence:
     if entry.rolls_back:
         return said(at, look, "Undone on ", where, because, " ", why)
     if outcome in ("rejected", "expired", "withdrawn"):
-        told = {"rejected": " was rejected", "expired": ": nobody decided in time", "withdrawn": " was not needed"}
+        told = {"rejected": " was rejected", "expired": ": nobody decided in time", "withdrawn": " was not done"}
         return said(at, look, did, " on ", where, told[outcome], because if outcome != "expired" else ".", " ", why)
     return said(at, look, *_done(outcome, entry, where, did, because), " ", why)
 

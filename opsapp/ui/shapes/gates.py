@@ -44,7 +44,7 @@ ENDS: dict[str, str] = {
     "rolled_back": "It did not help and was undone",
     "lost": "No answer came back",
     "suppressed": "Left alone",
-    "withdrawn": "No longer needed",
+    "withdrawn": "Not begun",
     "notified": "People were notified",
     "skipped": "Nothing was left to try",
     "rejected": "People said no",
@@ -187,8 +187,7 @@ def _changed(entry: LedgerEntryShown) -> str:
 
 
 def _recorded(entry: LedgerEntryShown) -> GateLine:
-    chained = f"{entry.hash[:4]}…{entry.hash[-4:]}" if entry.hash else ""
-    return GateLine("ok", "", f"Ledger entry {entry.id} is in the chain", chained)
+    return GateLine("ok", "", f"Ledger entry {entry.id} is in the chain")
 
 
 def _trusted(case: CaseShown, trust: TrustShown | None) -> list[GateLine]:
