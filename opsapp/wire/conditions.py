@@ -10,6 +10,8 @@ with this one module. Must not: eval, clocks, anything outside the standard libr
     operand    = name | number | "text" | 'text'
     name       = cpu_percent | service.nginx.state | disk./var.percent | disk."/mnt/two words".percent
 
+A quoted part holds anything; a double quote in it is doubled.
+
 `event.name`, `event.status` and `event.labels.job` are what an event from elsewhere says. Such a condition is evaluated
 once for each event of a host or monitor, through `about_event`.
 
@@ -39,12 +41,13 @@ TOKEN = re.compile(
   | (?P<bracket>[()])
   | (?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
   | (?P<text>"[^"\x00-\x1f]*"|'[^'\x00-\x1f]*')
-  | (?P<name>[^\W\d](?:[^\s"'()<>=!,;&|\x00-\x1f]|(?<=\.)"[^"\x00-\x1f]+"(?=\.))*)
+  | (?P<name>[^\W\d](?:[^\s"'()<>=!,;&|\x00-\x1f]|(?<=\.)"(?:[^"]|"")+"(?=\.))*)
 """,
     re.VERBOSE,
 )
 
 
+QUOTED = re.compile(r'([^."]+)\."((?:[^"]|"")+)"\.([^."]+)')
 ONE_EVENT = re.compile(r"\bevent\.[0-9a-f]{16}\.")  # names of one event's readings begin so
 
 
@@ -134,7 +137,19 @@ def without_event(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Condition:
+    if len(text) > MAX_LENGTH:
+        raise ConditionError(f"a condition has at most {MAX_LENGTH} characters", MAX_LENGTH)
     return Condition(text, _ConditionParser(text).read())
+
+
+@lru_cache(maxsize=4096)
+def reread(text: str) -> Optional[Condition]:
+    """What was stored of a condition that held, bound to a name of any length. None: an older version wrote what cannot
+    be read."""
+    try:
+        return Condition(text, _ConditionParser(text).read())
+    except ConditionError:
+        return None
 
 
 def _tokens(text: str) -> list[Token]:
@@ -162,11 +177,9 @@ def _explain(text: str, position: int) -> str:
 
 
 class _ConditionParser:
-    """Recursive descent, bounded in length, depth and number of comparisons."""
+    """Recursive descent, bounded in depth and number of comparisons."""
 
     def __init__(self, text: str) -> None:
-        if len(text) > MAX_LENGTH:
-            raise ConditionError(f"a condition has at most {MAX_LENGTH} characters", MAX_LENGTH)
         self.tokens = _tokens(text)
         self.at = 0
         self.depth = 0
@@ -249,6 +262,9 @@ class _ConditionParser:
 
 def _checked(token: Token) -> str:
     """The checked name, without the quotes around its middle part."""
+    quoted = QUOTED.fullmatch(token.text)
+    if quoted is not None and quoted[2] != "*":
+        return key_of(quoted[1], quoted[2].replace('""', '"'), quoted[3])
     family, middle, attribute = split(token.text.replace('"', ""))
     if token.text.endswith(".") or ".." in token.text or (not attribute and "." in token.text):
         raise ConditionError("a name has no empty parts", token.position)

@@ -25,13 +25,17 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
+PLAIN = re.compile(r"""[^\s"'()<>=!,;&|*.\x00-\x1f]+(\.[^\s"'()<>=!,;&|*.\x00-\x1f]+)*""")
+
+
 class Name(NamedTuple):
     key: str
 
     def __str__(self) -> str:
         family, middle, attribute = split(self.key)
-        if middle and not re.fullmatch(r"[^\s\"'()<>=!,;&|]+", middle):
-            return f'{family}."{middle}".{attribute}'
+        if middle and middle != "*" and PLAIN.fullmatch(middle) is None:
+            quoted = middle.replace('"', '""')
+            return f'{family}."{quoted}".{attribute}'
         return self.key
 
 

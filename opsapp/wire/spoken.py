@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .conditions import Condition, ConditionError, parse, without_event
+from .conditions import Condition, reread, without_event
 from .conditiontree import OPERATORS, Comparison, Literal, Name, Not, Several
 from .readings import split
 
@@ -86,9 +86,8 @@ def spoken_action(action: str) -> str:
 
 @lru_cache(maxsize=4096)
 def spoken_condition(text: str) -> str:
-    try:
-        condition = parse(without_event(text))
-    except ConditionError:
+    condition = reread(without_event(text))
+    if condition is None:
         return text
     return _spoken(condition.tree, condition)
 

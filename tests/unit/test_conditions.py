@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.wire import conditions, conditiontree, readings
-from opsapp.wire.conditions import ConditionError, parse, without_event
+from opsapp.wire.conditions import ConditionError, parse, reread, without_event
 from opsapp.wire.readings import fresh, key_of, split
 
 HOST = {
@@ -186,6 +186,39 @@ def test_a_star_binds_inside_not_and_brackets_and_to_names_with_blanks():
     full = parse("not (disk.*.percent < 95 or disk.*.percent < 90)").bind("/mnt/two words")
     assert full.evaluate(HOST) is True
     assert parse(str(full)).tree == full.tree
+
+
+ANY_NAME = st.text(min_size=1, max_size=255).filter(lambda name: name not in ("*", ".service"))
+
+
+@given(
+    ANY_NAME,
+    st.sampled_from(["disk.*.percent > 90", 'service.*.state != "it\'s"', "not (disk.*.a < 1 or disk.*.b < 2)"]),
+)
+@pytest.mark.attack
+def test_whatever_a_host_calls_a_thing_its_condition_is_read_again(name, text):
+    bound = parse(text).bind(name)
+    again = reread(str(bound))
+    assert again.tree == bound.tree
+    assert (again.names, again.subject, again.family) == (bound.names, bound.subject, None)
+
+
+@pytest.mark.parametrize("name", ["/a..b", "/a.", "/a*b", '"', "/\"'", '/a".b', "a\nb", "x" * 255, ".x", "'"])
+def test_a_name_of_odd_characters_is_quoted(name):
+    bound = parse("disk.*.percent > 90").bind(name)
+    assert reread(str(bound)).evaluate({f"disk.{name}.percent": 91}) is True
+
+
+def test_a_condition_that_is_bound_to_long_names_is_read_again():
+    text = " or ".join(f"disk.*.percent > {number}" for number in range(80))
+    bound = str(parse(text).bind("/" + "x" * 254))
+    with pytest.raises(ConditionError, match="at most 2000"):
+        parse(bound)
+    assert str(reread(bound).tree) == bound
+
+
+def test_what_no_version_can_read_is_nothing():
+    assert reread('disk."/a"b\'.percent > 90') is None
 
 
 def test_a_condition_without_star_is_its_own_binding():

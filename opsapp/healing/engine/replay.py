@@ -42,7 +42,7 @@ from opsapp.healing.whatif import ReplayDifference, Replayed, ReplayedEvent, Rep
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import parse
+from opsapp.wire.conditions import reread
 from opsapp.wire.heals import HostAnswer
 
 from .dependencies import refuse_mistakes
@@ -273,8 +273,8 @@ def _answered(entry: LedgerRecord, record: CommandedCase) -> HostAnswer:
 
 
 def _verdict(text: str, metrics: Metrics) -> bool | None:
-    condition = parse(text)
-    return None if condition.family else condition.evaluate(metrics)
+    condition = reread(text)
+    return None if condition is None or condition.family else condition.evaluate(metrics)
 
 
 def _trust(present: Trust, entry: LedgerRecord, rule: RuleRecord) -> Trust:

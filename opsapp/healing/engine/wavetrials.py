@@ -28,7 +28,7 @@ from opsapp.healing.stages.timing import POLL_S
 from opsapp.healing.stages.waves import GATHER_LOOK_S, DeedChange, DeedMember, next_wave
 from opsapp.healing.stages.wavetrials import ComparedHost, WaveTrial
 from opsapp.lib.ids import new_id
-from opsapp.wire.conditions import parse
+from opsapp.wire.conditions import reread
 from opsapp.wire.spoken import spoken_action
 
 from . import approvals, notifications, reach, steps, trials, waves
@@ -97,8 +97,8 @@ def _is_measured(context: PipelineContext, host: ComparedHost) -> bool:
     case = context.book.find(host.case_id)
     if case is None:
         return False
-    about = case.record.about
-    return about.source == "alert" and bool(about.subject) and not parse(about.condition).reads_events
+    about, condition = case.record.about, reread(case.record.about.condition)
+    return about.source == "alert" and bool(about.subject) and condition is not None and not condition.reads_events
 
 
 def compare(context: PipelineContext) -> None:

@@ -36,7 +36,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.secrets.chainkey import chain_key, keyed_draw
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import parse
+from opsapp.wire.conditions import reread
 
 from . import trusted
 from .inventory import IFleetAccess, Inventory, fleet_access
@@ -291,9 +291,10 @@ def _load(
 
 def _reader(readings: LiveReadings | None, now: float) -> Callable[[About], Reading]:
     def reading(about: About) -> Reading:
-        if readings is None or not about.subject:
+        condition = reread(about.condition)
+        if readings is None or not about.subject or condition is None:
             return Reading(None, {}, None)
-        return readings.look(about.subject, parse(about.condition), now)
+        return readings.look(about.subject, condition, now)
 
     return reading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from opsapp.wire.conditions import Condition, ConditionError, parse, without_event
+from opsapp.wire.conditions import Condition, parse, reread, without_event
 from opsapp.wire.conditiontree import Name
 from opsapp.wire.readings import split
 
@@ -19,9 +19,8 @@ def target_of(hostname: str, condition: Condition) -> str:
 @lru_cache(maxsize=4096)
 def told_of(text: str) -> tuple[str, ...]:
     """The condition as written, and as a rule about every such thing says it: outcomes count for both."""
-    try:
-        condition = parse(without_event(text))
-    except ConditionError:
+    condition = reread(without_event(text))
+    if condition is None:
         return (text,)
     written, subject = str(condition.tree), condition.subject
     if subject is None or subject.name == "*":

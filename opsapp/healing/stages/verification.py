@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.conditions import parse
+from opsapp.wire.conditions import reread
 from opsapp.wire.harms import Harm
 from opsapp.wire.heals import afterwards
 from opsapp.wire.verdicts import ASK_AGAIN_S, VERIFIED, WAIT, WORSE, ConditionLook, HealJudgement, came_back, judge
@@ -74,7 +74,14 @@ def looked_at(case: VerifyingCase, around: Surroundings, world: World, token: in
 def _counts_at(case: VerifyingCase, measured_at: float | None) -> float | None:
     """What others have told since the act holds: they do not say it again after the settle time."""
     acted_at = case.heal.acted_at
-    if measured_at is None or acted_at is None or measured_at < acted_at or not parse(case.about.condition).only_told:
+    condition = reread(case.about.condition)
+    if (
+        measured_at is None
+        or acted_at is None
+        or measured_at < acted_at
+        or condition is None
+        or not condition.only_told
+    ):
         return measured_at
     return max(measured_at, case.settled_at)
 
