@@ -13,7 +13,7 @@ import threading
 from dataclasses import replace
 from typing import Annotated, Callable, Dict, List, Optional
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.kinds import Anything
 from opsapp.wire.records import made, plain
@@ -34,7 +34,7 @@ ATTEMPTS = 30
 Undo = Callable[["ArmedRecord"], bool]
 
 
-@dataclass(frozen=True)
+@frozen
 class ArmedRecord:
     heal_id: str
     action_type: str

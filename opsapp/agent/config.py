@@ -12,7 +12,7 @@ from dataclasses import field, fields
 from typing import Annotated, Callable, List, Mapping, Optional, Tuple
 
 from opsapp.wire.checks import OnWire, checked
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.fields import FieldProblem, JsonObject, boolean, listing, number, text
 from opsapp.wire.kinds import Anything
 from opsapp.wire.records import Between, parts_of
@@ -83,7 +83,7 @@ class ConfigError(ValueError):
     """A mistake of the user, told in one line."""
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentConfig:
     server: str
     agent_id: str

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar
 
 from opsapp.wire.checks import OnWire, checks_of
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.fields import FieldProblem, listing, mapping, nested, text
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.urls import web_problem
@@ -52,7 +52,7 @@ NeededPath = Annotated[str, OnWire(text(4096, low=1, also=_absolute))]
 Program = Annotated[Tuple[str, ...], OnWire(_program)]  # an argument list: no string is ever read by a shell
 
 
-@dataclass(frozen=True)
+@frozen
 class Backup:
     """One backup set: how old it is (`files`, `newest` or a restic repository), how it is made and how it is proved."""
 
@@ -67,7 +67,7 @@ class Backup:
     paths: Annotated[Tuple[str, ...], OnWire(_words)] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """A certificate that something else than a known client renews."""
 
@@ -76,7 +76,7 @@ class Certificate:
     run: Program
 
 
-@dataclass(frozen=True)
+@frozen
 class Instance:
     """A media server on this host; its key stays in a file."""
 

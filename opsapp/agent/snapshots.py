@@ -10,7 +10,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Set, Union
 
 from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actiontypes import OWN
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.records import made, plain
 from opsapp.wire.reports import Passed
@@ -51,7 +51,7 @@ class LocalHost(NamedTuple):
     clock_ahead_s: Callable[[], Optional[float]] = lambda: None  # of the server's; None while that is unknown
 
 
-@dataclass(frozen=True)
+@frozen
 class Snapshot:
     kind: str
     taken_at: float

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, Length, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .logic import PRIVATE_LOGS
 
@@ -17,7 +17,7 @@ PROTECTED = (
     "opsapp-agent")  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentSettings:
     """`agents`: how often they report, and what they may cost."""
 
@@ -29,7 +29,7 @@ class AgentSettings:
     private_logs: Names = PRIVATE_LOGS
 
 
-@dataclass(frozen=True)
+@frozen
 class ExecutorSettings:
     """`executor`: as whom the service runs what it runs on its own machine; see `engine.executor`."""
 
@@ -47,14 +47,14 @@ class ExecutorSettings:
         return {}
 
 
-@dataclass(frozen=True)
+@frozen
 class NamedMetrics:
     """`metrics` of `prediction` of `healing`: what is history because it is named; * stands for any."""
 
     metrics: Annotated[tuple[Annotated[str, Length(1, 255)], ...], Most(100)] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ProtectedSettings:
     """`protected` of `healing`: what nothing acts upon, on the service's machine and on agents."""
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.wire.commands import COMMANDS, check_params
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.fields import WireError
 from opsapp.wire.kinds import Anything, AnyValues, Choice, DeclaredField, MapOf, Text, Whole
 from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Told
@@ -34,7 +34,7 @@ At = Annotated[int, Whole(0)]
 Line = tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenAgent:
     """What people say of an agent."""
 
@@ -48,7 +48,7 @@ class GivenAgent:
     ] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentRow(GivenAgent):
     id: Told[str] = ""
     hostname: Told[str] = ""
@@ -74,7 +74,7 @@ class AgentRow(GivenAgent):
         return not q or any(q.lower() in word.lower() for word in words)
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentDetail(AgentRow):
     """Everything of one agent."""
 
@@ -87,7 +87,7 @@ class AgentDetail(AgentRow):
     agent_node: Told[str | None] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class HostProblem:
     """`since` is known of silence alone."""
 
@@ -97,7 +97,7 @@ class HostProblem:
     since: At | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class MeasuredRow(AgentRow):
     """An agent with what it measured last."""
 
@@ -121,7 +121,7 @@ class MeasuredRow(AgentRow):
         return 3 + ("offline", "pending", "online").index(self.status), 0, 0
 
 
-@dataclass(frozen=True)
+@frozen
 class FleetRow(MeasuredRow):
     """A row with the last hours, so that a list's row needs no request of its own."""
 
@@ -132,20 +132,20 @@ class FleetRow(MeasuredRow):
     mem: Told[Line] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentKey:
     agent_id: str
     key: Annotated[str, Text(64, 64)]
     status: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Deployed(AgentKey):
     replaced: bool
     same_machine: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Deploy:
     sample: ClassVar[dict[str, str]] = {
         "host": "web-1.example.org",
@@ -174,7 +174,7 @@ class Deploy:
     ] = False
 
 
-@dataclass(frozen=True)
+@frozen
 class NewCommand:
     component: ClassVar[str] = "Command"
     sample = {"type": "shell", "params": {"command": "uptime"}}
@@ -196,13 +196,13 @@ class NewCommand:
         return {}
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandAccepted:
     command_id: Id
     status: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandRecord:
     command_id: str
     type: str

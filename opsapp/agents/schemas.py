@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from opsapp.web.fields import Body, Paging, Query, choice, field, list_of, map_of, number, order, text, whole
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .logic import MEASURED, STATUSES
 
 PATH = text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
 
 
-@dataclass(frozen=True)
+@frozen
 class KeyRevoked:
     status: Literal["revoked"] = "revoked"
 

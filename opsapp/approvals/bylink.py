@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from opsapp.approvals.resources import approvals_of
 from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 
 from .engine import LATE, Voter, cast, refusal
@@ -35,7 +35,7 @@ class Decision:
         if approval.status != "pending":
             whose = f" by {approval.decided_by}" if approval.decided_by else ""
             return f"This request is already {approval.status}{whose}."
-        if approval.expires_at <= node_of(root).clock.now():
+        if approval.expires_at <= now_of(root):
             return f"This request is over: {LATE}."
         return refusal(root, approval, Voter(*by), self.vote)
 

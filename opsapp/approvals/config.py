@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from opsapp.lib.settings import Between
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class ApprovalSettings:
     """`strict`: admins too need somebody else."""
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between
 
@@ -17,7 +17,7 @@ Verdict = Literal["approve", "reject"]
 Status = Annotated[str, Choice(*STATUSES)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Vote:
     username: str
     vote: Verdict
@@ -25,7 +25,7 @@ class Vote:
     comment: Annotated[str | None, Text(0, 2000)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Proposer:
     """The assistant: `name` of its key, `client` as it calls itself, `needs`: the role for an approval. `whatif`: what
     it would have done."""
@@ -68,7 +68,7 @@ class NewRequest(NamedTuple):
     subjects: Collection[str] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class TimesHelped:
     """Done before."""
 
@@ -76,7 +76,7 @@ class TimesHelped:
     helped: Annotated[int, Between(0)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Decided:
     request_id: str
     status: Status
@@ -84,7 +84,7 @@ class Decided:
     ledger_id: Annotated[int | None, AT_TIMES] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RequestSummary:
     """As an event tells it. `subjects`: the hosts and monitors that it is about, `agent:ID` or `monitor:ID`; none where
     they are more than fifty, or not known."""
@@ -115,7 +115,7 @@ class RequestSummary:
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ApprovalRecord(RequestSummary):
     """`refusal`: why this person may not decide; "" where it cannot be read."""
 
@@ -127,7 +127,7 @@ class ApprovalRecord(RequestSummary):
 # -- a plan, as far as people are told of it
 
 
-@dataclass(frozen=True)
+@frozen
 class PlannedTarget:
     target: str
     host: str | None
@@ -135,13 +135,13 @@ class PlannedTarget:
     case_id: Annotated[str | None, AT_TIMES] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class PlannedHost:
     agent_id: str
     host: str
 
 
-@dataclass(frozen=True)
+@frozen
 class PlanShown:
     """A heal (`targets`: a whole outage), a run, or `what` an assistant proposes."""
 

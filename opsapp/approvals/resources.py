@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from itertools import islice
-from typing import TypedDict
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
@@ -21,10 +20,10 @@ from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
-from opsapp.wire.records import plain
+from opsapp.wire.records import made, plain
 
 from .logic import plan_hash
-from .records import NewRequest, Proposer, RequestSummary, Verdict, Vote
+from .records import NewRequest, Proposer, RequestSummary, Vote
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
@@ -135,15 +134,6 @@ class ManySubjects(Persistent):
         self.names = names
 
 
-class KeptVote(TypedDict):
-    """A `Vote` as the store keeps it."""
-
-    username: str
-    vote: Verdict
-    at: int
-    comment: str | None
-
-
 class Approval(SealedFields, Record):
     """`about`: what it stands for, and the `assistant` that proposed it."""
 
@@ -164,7 +154,7 @@ class Approval(SealedFields, Record):
         self.about = wanted.about
         self.approvers = wanted.approvers
         self.quorum = wanted.quorum
-        self.votes: tuple[KeptVote, ...] = ()
+        self.votes: tuple[Mapping[str, object], ...] = ()  # each a `Vote`
         self.status = "pending"
         self.decided_by: str | None = None
         self.decided_at: float | None = None
@@ -185,10 +175,10 @@ class Approval(SealedFields, Record):
 
     def keep_votes(self, votes: Iterable[Vote]) -> None:
         """These, and no other."""
-        self.votes = tuple(KeptVote(**plain(vote)) for vote in votes)  # type: ignore[typeddict-item]
+        self.votes = tuple(plain(vote) for vote in votes)
 
     def ballots(self) -> list[Vote]:
-        return [Vote(**vote) for vote in self.votes]
+        return [made(Vote, vote) for vote in self.votes]
 
     def summary(self) -> RequestSummary:
         subjects = self.__parent__.subjects_of(self.__name__)

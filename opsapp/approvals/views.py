@@ -67,7 +67,7 @@ def voter_of(request: Request) -> engine.Voter:
 
 
 def _decide(context: Approval, request: Request, vote: Verdict) -> Any:
-    name, now = context.__name__, request.node.clock.now()
+    name, now = context.__name__, request.now
     comment = request.valid_body["comment"]
     voted = engine.cast(request.root, name, voter_of(request), vote, comment, now, request.after_abort)
     request.audit(f"approval.{vote}", name, after=voted.told)

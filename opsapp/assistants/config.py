@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from opsapp.lib.settings import Between
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class AssistantSettings:
     calls_per_minute: Annotated[int, Between(1, 10_000)] = 120
     open_proposals: Annotated[int, Between(0, 50)] = 5

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from opsapp.healing.records import NewRule, RuleAction, condition_problem
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, SaidAs
 
@@ -20,7 +20,7 @@ Given = Annotated[dict[str, Any], MapOf(DeclaredField("", Anything()), 50)]
 PointInTime = Between(0, 10**10)
 
 
-@dataclass(frozen=True)
+@frozen
 class DraftOverPast:
     rule: NewRule
     days: Annotated[float, Between(0.01, 30)] = 7
@@ -40,7 +40,7 @@ def wrong_action(sound: Mapping[str, Any]) -> dict[str, str]:
     return {f"params.{param}": message for param, message in missing.items()} | wrong
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ProposeAction:
     across = staticmethod(wrong_action)
 
@@ -52,14 +52,14 @@ class ProposeAction:
     reason: Reason
 
 
-@dataclass(frozen=True)
+@frozen
 class ProposeRun:
     automation_id: Annotated[str, Text(1, 64)]
     inputs: Given
     reason: Reason
 
 
-@dataclass(frozen=True)
+@frozen
 class ProposeRule:
     rule: NewRule
     reason: Reason

@@ -6,17 +6,17 @@ from typing import Annotated
 
 from opsapp.audit.logic.receivers import receiver_problem
 from opsapp.lib.settings import Between, CheckedBy, Length
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class AuditRetention:
     days: Annotated[int, Between(1, 36_500)] = 730
     refusals_of_a_kind: Annotated[int, Between(1, 100_000)] = 20
     refusals: Annotated[int, Between(1, 100_000)] = 1000
 
 
-@dataclass(frozen=True)
+@frozen
 class ForwardSettings:
     url: Annotated[str | None, Length(1, 500), CheckedBy(receiver_problem)] = None
     token: Annotated[str | None, Length(1, 500)] = None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Anything
 from opsapp.wire.records import AT_TIMES
 
 
-@dataclass(frozen=True)
+@frozen
 class AuditEntry:
     id: str
     time: int
@@ -23,7 +23,7 @@ class AuditEntry:
     after: Annotated[object | None, Anything()]
 
 
-@dataclass(frozen=True)
+@frozen
 class AuditVerdict:
     valid: bool
     entries: int

@@ -8,7 +8,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import is_protected
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.tree.acl import ROLES
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 from opsapp.wire.urls import web_problem
 
@@ -24,7 +24,7 @@ def _issuer_problem(url: str) -> str | None:
     return "must begin with https://, except on this machine (127.0.0.1, ::1, localhost)"
 
 
-@dataclass(frozen=True)
+@frozen
 class LoginSettings:
     """`web.login`"""
 
@@ -41,14 +41,14 @@ class LoginSettings:
     second_factor: Annotated[tuple[Annotated[str, Choice(*ROLES)], ...], Most(3, unique=True)] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class RoleMap:
     admin: Value = None
     operator: Value = None
     viewer: Value = None
 
 
-@dataclass(frozen=True)
+@frozen
 class OidcSettings:
     """`web.oidc`"""
 

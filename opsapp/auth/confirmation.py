@@ -55,7 +55,7 @@ confirmation_deriver.options = ("confirmed", "own_session")  # type: ignore[attr
 def is_confirmed(request: Request) -> bool:
     session = session_of(request.root, request.caller.name, request.caller.session_id)
     life = request.node.config[LoginSettings].confirm_s
-    return session is not None and request.node.clock.now() < session.confirmed_until(life)
+    return session is not None and request.now < session.confirmed_until(life)
 
 
 def includeme(config: Configurator) -> None:

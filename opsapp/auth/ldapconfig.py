@@ -6,7 +6,7 @@ from typing import Annotated
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .logic.directory import DN, USERNAME, dn_problem, filter_problem, place_of
 
@@ -36,7 +36,7 @@ GroupNames = Annotated[tuple[Annotated[str, Length(1, 1000), CheckedBy(dn_proble
 ATTRIBUTE = Length(1, 100, "[A-Za-z][A-Za-z0-9;-]*", "uid")
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupMap:
     """The DNs of the groups that stand for a role."""
 
@@ -45,7 +45,7 @@ class GroupMap:
     viewer: GroupNames = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class LdapSettings:
     """`auth.ldap`"""
 

@@ -22,7 +22,7 @@ TOKEN = re.compile(r"[0-9a-f]{64}")
 
 def read_credential(request: Request, root: Root) -> Identity | None:
     token = presented_token(request)
-    now = request.node.clock.now()
+    now = request.now
     if not token:
         return _cookie(request, root, now)
     if not TOKEN.fullmatch(token):

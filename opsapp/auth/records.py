@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Choice, Text, Whole
 from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since, Told
 
@@ -26,37 +26,37 @@ NameChosen = Annotated[str, NAME, FormField("Name", hint="Small letters, digits,
 RoleChosen = Annotated[Role, FormField("Role", "choice")]
 
 
-@dataclass(frozen=True)
+@frozen
 class LoggedIn:
     token: Token
     role: Role
     username: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SecondStepDue:
     partial_token: Token
     totp_required: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class TotpBegun:
     secret: str
     otpauth_uri: str
     qr_svg: Annotated[str, Text(0, 100_000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class RecoveryCodes:
     recovery_codes: Annotated[tuple[str, ...], Most(10)]
 
 
-@dataclass(frozen=True)
+@frozen
 class TicketMade:
     ticket: Token
 
 
-@dataclass(frozen=True)
+@frozen
 class Me:
     username: str
     role: Role
@@ -65,13 +65,13 @@ class Me:
 Source = Literal["local", "oidc", "ldap", "scim"]  # scim: made by a provider, and not signed in yet
 
 
-@dataclass(frozen=True)
+@frozen
 class Person:
     username: str
     role: Role
 
 
-@dataclass(frozen=True)
+@frozen
 class UserShown:
     username: str
     role: Role
@@ -83,7 +83,7 @@ class UserShown:
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnWishes:
     timezone: Annotated[
         str | None,
@@ -95,7 +95,7 @@ class OwnWishes:
     first_steps: Literal["open", "later"] = "open"
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnSettings(OwnWishes):
     source: Told[Source] = "local"
     totp_enabled: Told[bool] = False
@@ -103,7 +103,7 @@ class OwnSettings(OwnWishes):
     service_timezone: Told[str] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class FilterRecord:
     sample: ClassVar[dict[str, str]] = {"name": "Down", "path": "/monitors", "query": "status=down"}
 
@@ -113,7 +113,7 @@ class FilterRecord:
     id: Told[str] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class SessionShown:
     id: str
     created_at: int
@@ -123,7 +123,7 @@ class SessionShown:
     current: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class NewKey:
     component: ClassVar[str] = "Key"
 
@@ -133,7 +133,7 @@ class NewKey:
     assistant: Annotated[bool, FormField("For an assistant: it reads and proposes (role viewer)", "flag")] = False
 
 
-@dataclass(frozen=True)
+@frozen
 class KeyShown:
     id: str
     name: Annotated[str, name_kind(100)]
@@ -144,7 +144,7 @@ class KeyShown:
     created_at: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class NewUser:
     component: ClassVar[str] = "User"
     sample: ClassVar[dict[str, str]] = {"username": "grace", "role": "operator", "password": "correct horse battery"}
@@ -158,7 +158,7 @@ class NewUser:
     disabled: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class UserSettings:
     """What a change of a user may say."""
 
@@ -170,7 +170,7 @@ class UserSettings:
     disabled: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class InvitationRecord:
     sample: ClassVar[dict[str, str]] = {"username": "grace", "role": "operator"}
 
@@ -183,14 +183,14 @@ class InvitationRecord:
     expires_at: Told[Since] = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class InvitationMade(InvitationRecord):
     """`url`: the page where the password is chosen, below the address of this service."""
 
     url: Told[str] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimTokenRecord:
     """`expires_at` null: it has no end."""
 
@@ -203,7 +203,7 @@ class ScimTokenRecord:
     created_at: Told[Since] = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimTokenMade(ScimTokenRecord):
     """`token`: for the provider, with `url`. It is shown this once."""
 
@@ -217,7 +217,7 @@ TeamTags = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(200, unique=T
 TeamGroups = Annotated[tuple[Annotated[str, name_kind(1000)], ...], Most(200, unique=True)]
 
 
-@dataclass(frozen=True)
+@frozen
 class TeamSettings:
     """Members, and the tags that each right reaches. Who may do more with a tag sees it, too."""
 
@@ -257,7 +257,7 @@ class TeamSettings:
     ] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class TeamRecord(TeamSettings):
     """`by_groups`: how many are in it by its groups."""
 
@@ -267,7 +267,7 @@ class TeamRecord(TeamSettings):
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class UserAsCode:
     username: Annotated[str, NAME]
     role: Annotated[str, Choice(*reversed(HIGHEST_FIRST))] = "viewer"
@@ -275,7 +275,7 @@ class UserAsCode:
     source: Source = "local"
 
 
-@dataclass(frozen=True)
+@frozen
 class KeyAsCode:
     """An API key of a document, without the key."""
 

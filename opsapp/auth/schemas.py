@@ -8,7 +8,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import ROLES
 from opsapp.web.declared import body_of
 from opsapp.web.fields import Body, Paging, choice, flag, order, text, whole, with_settings
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .records import NewKey
 
@@ -49,7 +49,7 @@ class KeyMade(Body):
     key = text(64, 64)
 
 
-@dataclass(frozen=True)
+@frozen
 class StatusOk:
     status: Literal["ok"] = "ok"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from opsapp.lib.settings import Between, Length, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 ScimGroupNames = Annotated[tuple[Annotated[str, Length(1, 256)], ...], Most(100)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimRoleMap:
     """The names, or the external ids, of the provider's groups that stand for a role."""
 
@@ -19,7 +19,7 @@ class ScimRoleMap:
     viewer: ScimGroupNames = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimSettings:
     """`auth.scim`"""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from opsapp.lib.settings import Between, Length
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-@dataclass(frozen=True)
+@frozen
 class ProgramLimits:
     """Limits of each program on the server; null: none."""
 
@@ -20,7 +20,7 @@ class ProgramLimits:
     cpu_s: Annotated[int | None, Between(1, 86_400)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class AutomationSettings:
     server_scripts: bool = True
     max_running: Annotated[int, Between(1, 1000)] = 20
@@ -32,7 +32,7 @@ class AutomationSettings:
     limits: ProgramLimits = ProgramLimits()
 
 
-@dataclass(frozen=True)
+@frozen
 class RunsRetention:
     days: Annotated[int, Between(1, 3650)] = 90
     per_automation: Annotated[int, Between(10, 100_000)] = 1000

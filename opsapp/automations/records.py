@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Scalar, Text, Whole
 from opsapp.wire.records import AT_TIMES, FormField, Most, Sealed, Told
 
@@ -28,7 +28,7 @@ Status = Annotated[str, Choice(*STATUSES)]
 Type = Annotated[str, Choice(*TYPES)]
 
 
-@dataclass(frozen=True)
+@frozen
 class AutomationRecord(AutomationSettings):
     id: Told[str] = ""
     last_run: Told[Since | None] = None
@@ -43,7 +43,7 @@ class AutomationRecord(AutomationSettings):
     needs_admin: Told[bool] = False  # it runs on the service's own machine as its own user: only admins write that
 
 
-@dataclass(frozen=True)
+@frozen
 class AutomationStands:
     """How it stands: when it ran last, and when it runs again."""
 
@@ -53,7 +53,7 @@ class AutomationStands:
     next_run: Since | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class AutomationRow(AutomationStands):
     """What a list shows of it."""
 
@@ -66,7 +66,7 @@ class AutomationRow(AutomationStands):
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class TemplateRecord:
     """What an automation can be made from at once."""
 
@@ -84,7 +84,7 @@ class TemplateRecord:
 # -- runs
 
 
-@dataclass(frozen=True)
+@frozen
 class RunSummary:
     """What an event tells of a run. `origin`: what started it."""
 
@@ -100,7 +100,7 @@ class RunSummary:
     origin: str
 
 
-@dataclass(frozen=True)
+@frozen
 class RunRow(RunSummary):
     created_at: Since
     exit_code: Since | None
@@ -108,14 +108,14 @@ class RunRow(RunSummary):
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class RunPart:
     step: str
     run_id: str | None
     status: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RunRecord(RunRow):
     output: str
     truncated: bool
@@ -128,7 +128,7 @@ class RunRecord(RunRow):
 # -- secrets
 
 
-@dataclass(frozen=True)
+@frozen
 class NewSecret:
     component: ClassVar[str] = "Secret"
 
@@ -139,7 +139,7 @@ class NewSecret:
     ] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class SecretAsCode:
     """A secret of a document: `allowed_for` names automations. Without a value it keeps the one that it has."""
 
@@ -148,23 +148,23 @@ class SecretAsCode:
     allowed_for: AllowedFor = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class SecretValue:
     value: Annotated[Value, FormField("New value", "password")]
 
 
-@dataclass(frozen=True)
+@frozen
 class SecretUse:
     automation_id: Annotated[str, Text(1, 64), FormField("Automation", "name", of="automation")]
 
 
-@dataclass(frozen=True)
+@frozen
 class SecretUses:
     allowed_for: Told[tuple[str, ...]] = ()
     lapsed: Told[tuple[str, ...]] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SecretRecord(SecretUses):
     """All that anybody is shown."""
 
@@ -175,7 +175,7 @@ class SecretRecord(SecretUses):
     updated_by: Told[str]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SecretDone(SecretRecord):
     """The secret after what was done to it."""
 

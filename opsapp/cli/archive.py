@@ -25,7 +25,7 @@ from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.runtime.store.archive import ArchivePage
 from opsapp.tree.root import KEY
 from opsapp.web import configfile
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import AnyValues
 from opsapp.wire.records import made
 from opsapp.wire.records import plain as as_json
@@ -54,14 +54,14 @@ Ask = Callable[[ArchivePart, str], ArchivePage]
 Tell = Callable[[int, str], Any]  # how many links of the ledger are archived, and the head of these
 
 
-@dataclass(frozen=True)
+@frozen
 class ArchivedFile:
     rows: int
     unreadable: int
     sha256: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ArchiveManifest:
     """`ledger`: what is needed to check its entries, as `healing.check` takes it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.harms import Harm
 from opsapp.wire.kinds import AnyValues, Choice
 from opsapp.wire.records import AT_TIMES, Between, Most
@@ -22,12 +22,12 @@ from .stages.ledger import Effectiveness
 Bit = Annotated[int, Between(0, 1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Status:
     status: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Success:
     success: bool
 
@@ -35,13 +35,13 @@ class Success:
 # -- the ledger
 
 
-@dataclass(frozen=True)
+@frozen
 class LastCheck:
     checked_at: int | None
     verdict: LedgerVerdict | None
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerEntryShown:
     """`rollback_status` comes from the later entry that rolled it back; `has_case`: its case is still kept. `subject`:
     the host or monitor that it is about, `agent:ID` or `monitor:ID`, where that is known."""
@@ -85,7 +85,7 @@ class LedgerEntryShown:
 # -- cases
 
 
-@dataclass(frozen=True)
+@frozen
 class WaveCounts:
     """`harm`: not healed, or worse; `left`: nothing was done. The others are at work."""
 
@@ -97,7 +97,7 @@ class WaveCounts:
     left: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class CaseWave:
     """`number` 0: it waits. Of the present wave: `wave` of `waves`, its `hosts`, and those `waiting` for its verdict.
     `stopped`: why it goes no further. `compared_at`: when both sides are measured; null where it is no trial. `counts`:
@@ -114,7 +114,7 @@ class CaseWave:
     counts: tuple[WaveCounts, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class CaseAct:
     """A snapshot is the host's: only its kind is said."""
 
@@ -128,7 +128,7 @@ class CaseAct:
     command_id: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class CaseShown:
     """`left_until`: nothing is done before; `arm`: what its coin says."""
 
@@ -167,7 +167,7 @@ class CaseShown:
 # -- trust, suggestions
 
 
-@dataclass(frozen=True)
+@frozen
 class TrustEvidence:
     """`bad`, `needless`: the wealth of bets that it helps too seldom, or that more recover by themselves. At `alarm` it
     is believed."""
@@ -183,7 +183,7 @@ class TrustEvidence:
     lift_low: float
 
 
-@dataclass(frozen=True)
+@frozen
 class TrustShown:
     rule_id: str
     current_level: Level
@@ -197,14 +197,14 @@ class TrustShown:
     needs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class NewLevel:
     success: bool
     rule_id: str
     new_level: Level
 
 
-@dataclass(frozen=True)
+@frozen
 class SuggestionAbout:
     """A dependency, or the metric of a host that runs short."""
 
@@ -221,7 +221,7 @@ class SuggestionAbout:
     metric: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class SuggestionRecord:
     id: int
     category: str
@@ -233,7 +233,7 @@ class SuggestionRecord:
     about: Annotated[SuggestionAbout | None, AT_TIMES] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Validation:
     valid: bool
     errors: Annotated[tuple[GraphMistake, ...], Most(10_000)]
@@ -242,14 +242,14 @@ class Validation:
 # -- what can be done
 
 
-@dataclass(frozen=True)
+@frozen
 class ActionHandler:
     tools: tuple[str, ...]
     steps: tuple[tuple[str, ...], ...]
     when: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ActionRecord:
     name: str
     risk: Literal["low", "medium", "high"]

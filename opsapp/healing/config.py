@@ -9,7 +9,7 @@ from opsapp.agents.config import NamedMetrics, ProtectedSettings
 from opsapp.lib.durations import DurationKind
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import made
 
 from .logic.chain import LEAST_DAYS
@@ -26,7 +26,7 @@ UpToAYear = Annotated[float, Between(1, 366 * DAY)]
 UpToTenYears = Annotated[float, Between(1, 3660 * DAY)]
 
 
-@dataclass(frozen=True)
+@frozen
 class HealsPerHour:
     """Heals that may begin within an hour. `target` None: a part of what a rule may do."""
 
@@ -36,7 +36,7 @@ class HealsPerHour:
     target: Annotated[int | None, Between(0, 10**6)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class BrakeSettings:
     """Past these limits nothing acts, and a person is called."""
 
@@ -44,7 +44,7 @@ class BrakeSettings:
     max_unhealthy_percent: Annotated[float, Between(0, 100)] = 40
 
 
-@dataclass(frozen=True)
+@frozen
 class BreakerSettings:
     """`failures` failed cases in a row within `window_s` put a rule from `execute` back to `notify`."""
 
@@ -52,7 +52,7 @@ class BreakerSettings:
     window_s: UpToADay = 3600
 
 
-@dataclass(frozen=True)
+@frozen
 class PromotionSettings:
     """`notify` leads to `approve` by `triggers` within `window_s`; `approve` to `execute` by the rest."""
 
@@ -63,7 +63,7 @@ class PromotionSettings:
     bound: Annotated[float, Between(0, 1)] = 0.75  # the sequential lower bound must be above it
 
 
-@dataclass(frozen=True)
+@frozen
 class CusumSettings:
     """`healing.cusum` of 0.2.0: it is taken, and the log names `healing.change`."""
 
@@ -72,14 +72,14 @@ class CusumSettings:
     threshold: Annotated[float, Between(0.1, 1000)] = 4.5
 
 
-@dataclass(frozen=True)
+@frozen
 class ChangeSettings:
     """The wealth at which a bet against a rule is believed. Less is noticed earlier, and more often falsely."""
 
     threshold: Annotated[float, Between(2, 10**9)] = 500.0
 
 
-@dataclass(frozen=True)
+@frozen
 class SkipSettings:
     """Below `rate`, from `outcomes` outcomes on, a step is tried only every `retry_s`."""
 
@@ -90,7 +90,7 @@ class SkipSettings:
     retry_s: UpToTenYears = 7 * DAY
 
 
-@dataclass(frozen=True)
+@frozen
 class RecurrenceSettings:
     """`heals` heals of one target by one rule within `window_s` say that the cause is elsewhere."""
 
@@ -98,7 +98,7 @@ class RecurrenceSettings:
     window_s: UpToAYear = 7 * DAY
 
 
-@dataclass(frozen=True)
+@frozen
 class ProblemSettings:
     """`heals` verified heals of one target by one rule within `window_s` open a problem. It closes after `quiet_s`
     without a find. `due_s`: its date where nobody sets one."""
@@ -109,7 +109,7 @@ class ProblemSettings:
     due_s: Annotated[float | None, Between(1, 366 * DAY)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class EdgeSettings:
     """A child that comes back within `window_s` of its parent's heal speaks for the dependency. Below `least` a learned
     one falls out; evidence has half its weight after `half_life_s`."""
@@ -119,7 +119,7 @@ class EdgeSettings:
     least: Annotated[float, Between(0, 0.49)] = 0.2
 
 
-@dataclass(frozen=True)
+@frozen
 class TrialSettings:
     """While nobody knows a rule to help, `share` of its cases, up to this `risk`, are left alone first."""
 
@@ -127,14 +127,14 @@ class TrialSettings:
     risk: Literal["low", "medium"] = "low"
 
 
-@dataclass(frozen=True)
+@frozen
 class HoldoutSettings(TrialSettings):
     """The same of rules at `execute`."""
 
     share: Annotated[float, Between(0, 0.5)] = 0.1
 
 
-@dataclass(frozen=True)
+@frozen
 class AnchorSettings:
     """Where the ends of the ledger and of the audit record are noted."""
 
@@ -148,18 +148,18 @@ class AnchorSettings:
         return {} if len(given) < 2 else dict.fromkeys(("file", "url"), "give either a file or a url")
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerSettings:
     anchor: AnchorSettings = AnchorSettings()
 
 
-@dataclass(frozen=True)
+@frozen
 class ChaosSettings:
     revert_after_s: Annotated[float, Between(5, 3600)] = 120
     watch_s: Annotated[float, Between(1, 3600)] = 90
 
 
-@dataclass(frozen=True)
+@frozen
 class UsualThresholds:
     """The thresholds of metrics that no rule is about."""
 
@@ -169,7 +169,7 @@ class UsualThresholds:
     disk_percent: Annotated[float, Between(0, 1000)] = 90
 
 
-@dataclass(frozen=True)
+@frozen
 class PredictionSettings(NamedMetrics):
     every_s: UpToADay = 900
     warn_h: Annotated[float, Between(0, 8760)] = 24
@@ -178,13 +178,13 @@ class PredictionSettings(NamedMetrics):
     thresholds: UsualThresholds = UsualThresholds()
 
 
-@dataclass(frozen=True)
+@frozen
 class DiscoverySettings:
     every_s: UpToADay = 3600
     together_s: Annotated[float, Between(0.1, 3600)] = 120
 
 
-@dataclass(frozen=True)
+@frozen
 class OfflineSettings:
     enabled: bool = True
     offline_after_s: Annotated[float | None, Between(0.1, DAY)] = None
@@ -196,7 +196,7 @@ def _graph_problem(read: list[JsonObject]) -> str | None:
     return "; ".join(f"{mistake.target}: {mistake.error}" for mistake in mistakes(entries)) or None
 
 
-@dataclass(frozen=True)
+@frozen
 class HealingSettings:
     """`healing`"""
 
@@ -230,21 +230,21 @@ class HealingSettings:
     offline_policies: OfflineSettings = OfflineSettings()
 
 
-@dataclass(frozen=True)
+@frozen
 class CasesRetention:
     """`retention.cases`, of closed ones."""
 
     days: Annotated[int, Between(30, 36_500)] = 730
 
 
-@dataclass(frozen=True)
+@frozen
 class DeploymentsRetention:
     """`retention.deployments`"""
 
     days: Annotated[int, Between(1, 36_500)] = 730
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerRetention:
     """`retention.ledger`: after it, a mark stands for a final entry."""
 

@@ -19,7 +19,7 @@ from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between, FormField, Most, Since, Told, made, settings_of
 
@@ -31,7 +31,7 @@ MOST_NAMED = 100
 Names = tuple[Annotated[str, Text(1, 255)], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class DeploymentSettings:
     """Without hosts and monitors it is about everything."""
 
@@ -53,7 +53,7 @@ class DeploymentSettings:
     at: Annotated[int | None, Between(0, 2**40)] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DeploymentRecord(DeploymentSettings):
     """`at`: in seconds; left out, it is the moment of the post."""
 

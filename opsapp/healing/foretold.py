@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import Between
 
 from .logic.forecast import FanPoint
 
 
-@dataclass(frozen=True)
+@frozen
 class MeasuredHour:
     at: int
     value: float
 
 
-@dataclass(frozen=True)
+@frozen
 class ForecastRecord:
     """By `likely_by` three of four outcomes meet the threshold; null: half of them never do. `coverage`: how often the
     interval held in back-tests; `false_alarms` in 1,000 days; null: not tried. `sudden`: a rise as never before."""

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from opsapp.lib.durations import DurationKind
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.threads.supervisor import WorkerState
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import Between, SaidAs
 
@@ -16,7 +16,7 @@ from .logic.stakes import OF_WINDOWS
 from .records import LONGEST_S, Count
 
 
-@dataclass(frozen=True)
+@frozen
 class PauseSpan:
     """`for` so long, or `until` a moment. A pause with neither has no end of its own."""
 
@@ -30,7 +30,7 @@ class PauseSpan:
         return {"until": "give either for or until"} if both else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class HoldSpan(PauseSpan):
     """What needs an end."""
 
@@ -42,7 +42,7 @@ class HoldSpan(PauseSpan):
         return {} if len(ends) == 1 else {"for": "give either for or until"}
 
 
-@dataclass(frozen=True)
+@frozen
 class HoldRecord:
     """`target`: an id or a name, `all` for everything; `name`: what it is called."""
 
@@ -55,7 +55,7 @@ class HoldRecord:
     until: Count | None
 
 
-@dataclass(frozen=True)
+@frozen
 class AnomalyBudget:
     """False ones in a week, and how rare one has to be for that: one in 10^bound."""
 
@@ -63,7 +63,7 @@ class AnomalyBudget:
     bound: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Health:
     status: Literal["Active", "Paused", "Degraded"]
     reasons: tuple[str, ...]

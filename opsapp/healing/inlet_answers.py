@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .records import InletLabels
 
 MOST_NAMED = 50  # refused entries in one answer
 
 
-@dataclass(frozen=True)
+@frozen
 class InletSettings:
     component: ClassVar[str] = "Inlet"
     sample: ClassVar[dict[str, str]] = {"name": "Alertmanager"}
@@ -21,7 +21,7 @@ class InletSettings:
     mapping: InletLabels | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class InletRecord:
     """`unknown_targets`: firing events that are about nothing that is known. `refused`: of all that it ever sent."""
 
@@ -37,12 +37,12 @@ class InletRecord:
     last_refusal: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class InletUpdated(InletRecord):
     status: Literal["updated"] = "updated"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class InletMade(InletRecord):
     """The token is shown this once."""
 
@@ -50,7 +50,7 @@ class InletMade(InletRecord):
     url: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EventSubject:
     """The host or monitor that an event is about."""
 
@@ -59,7 +59,7 @@ class EventSubject:
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EventRecord:
     """Times by the sender's clock, `told_at` by ours. `became` `nothing`: it was over already."""
 
@@ -82,7 +82,7 @@ class EventRecord:
     incident_id: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class RefusedEvent:
     """An entry of a body that is no event: where it stands there, and why it is none."""
 
@@ -91,7 +91,7 @@ class RefusedEvent:
     why: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EventsTaken:
     """`older`: a later word was here before it. `refused`: the first of them."""
 

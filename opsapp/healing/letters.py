@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import FormField, Since, Told
 
@@ -15,7 +15,7 @@ from .records import Count
 HOUR = Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time like 07:00")
 
 
-@dataclass(frozen=True)
+@frozen
 class LetterSettings:
     """Without a channel there is no letter."""
 
@@ -33,7 +33,7 @@ class LetterSettings:
     ] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LetterSchedule(LetterSettings):
     """`lacking`: why none can be sent, in words."""
 
@@ -41,19 +41,19 @@ class LetterSchedule(LetterSettings):
     lacking: Told[str | None] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ScheduleUpdated(LetterSchedule):
     status: Told[Literal["updated"]] = "updated"
 
 
-@dataclass(frozen=True)
+@frozen
 class LetterAsCode(LetterSettings):
     """`channel` is a name here."""
 
     letter: Literal["healing"] = "healing"
 
 
-@dataclass(frozen=True)
+@frozen
 class Letter:
     """Minutes are None where nobody knows what was saved; `head`: the signed end of the ledger up to which it tells."""
 
@@ -77,7 +77,7 @@ class Letter:
         return bool(self.healed or self.not_healed or self.left_alone or self.held_back or self.asks)
 
 
-@dataclass(frozen=True)
+@frozen
 class LettersShown:
     """`next`: what a letter would say now."""
 

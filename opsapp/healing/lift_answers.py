@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 from opsapp.wire.records import Between
 
@@ -15,13 +15,13 @@ from .records import Count
 Sum = Annotated[float, Between(0)]
 
 
-@dataclass(frozen=True)
+@frozen
 class LiftArm:
     n: Count
     recovered: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class LiftWaves:
     """Waves that were trials: sums of the shares of those that went, and waited, that were well at its moment; no whole
     numbers. `open`: not judged yet."""
@@ -32,13 +32,13 @@ class LiftWaves:
     open: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class UsualRange:
     low: float
     high: float
 
 
-@dataclass(frozen=True)
+@frozen
 class LiftAnswer:
     """Differences of shares: 0.5 is "half of all cases more". `low` and `high` hold however often one looks; `usual` is
     a plain range of the last 100 trials: eight of ten hold the truth."""
@@ -55,13 +55,13 @@ class LiftAnswer:
     verdict: Annotated[str, Choice(*VERDICTS)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ExpectedDowntime:
     wait_s: float
     downtime_s: float
 
 
-@dataclass(frozen=True)
+@frozen
 class WaitAnswer:
     """`wait_s` None: too little is known. While `cases`, the rule's own, are fewer than 20, `borrowed` ones count too.
     `weight`: of its own curve."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between, Most
 
@@ -16,7 +16,7 @@ Words = Annotated[str, Text(0, 4000)]
 At = Annotated[int, Between(0)]
 
 
-@dataclass(frozen=True)
+@frozen
 class MomentCurve:
     """A value for each of the moment's `times`."""
 
@@ -24,7 +24,7 @@ class MomentCurve:
     values: tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class MomentLane:
     """Readings with one unit. `gap_s`: values further apart do not belong together."""
 
@@ -35,14 +35,14 @@ class MomentLane:
     limit: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class StateStretch:
     since: At
     until: At
     state: str
 
 
-@dataclass(frozen=True)
+@frozen
 class StateRow:
     """How a monitor stood, or whether a host reported."""
 
@@ -51,7 +51,7 @@ class StateRow:
     stretches: tuple[StateStretch, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class MomentMark:
     """`look`: its glyph; `place`: the page about it."""
 
@@ -63,7 +63,7 @@ class MomentMark:
     place: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleThen:
     """A condition over the five minutes around the moment; None: nobody knows. `read`: what it read, or why nothing is
     known. `did`: what its case was about."""
@@ -75,7 +75,7 @@ class RuleThen:
     did: Words
 
 
-@dataclass(frozen=True)
+@frozen
 class Moment:
     """`at`: under the crosshair. Values are means of `step` seconds. `left_out`: marks too many to be told. `causes`:
     as hosts said them then."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from opsapp.monitoring.records import Cause, CertificateEnd, Status
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import Between, Most
 
 from .health_answers import HoldRecord
@@ -14,7 +14,7 @@ from .records import Count
 Ids = Annotated[dict[str, str], Most(10_000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class MonitorCounts:
     total: Count
     pending: Count
@@ -26,21 +26,21 @@ class MonitorCounts:
     unknown: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class FleetCount:
     total: Count
     reporting: Count
     waiting: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class AlikeTrouble:
     id: str | None
     name: str
     incident_id: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class Trouble:
     """A monitor that is not well, a silent host, a condition that people were told of, or an event about nothing here.
     `alike`: so many that began together, of which `others` are the next."""
@@ -61,13 +61,13 @@ class Trouble:
     others: tuple[AlikeTrouble, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class NextStep:
     action: str
     params: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CaseUnderWay:
     """`stage` counts from 0; `due`: the next look, while it is verified the latest."""
 
@@ -91,7 +91,7 @@ class CaseUnderWay:
     then: tuple[NextStep, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class NextBreak:
     """The forecast that comes true first."""
 
@@ -108,7 +108,7 @@ class NextBreak:
     likely_by: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class WrongCounts:
     """`down`, `degraded`, `unknown`: monitors and hosts; `causes`: down, and hanging on nothing else shown; `silent`:
     hosts among those down; `stopped`: hosts whose agent was stopped, down or unknown; `unheard`: hosts that have time
@@ -126,7 +126,7 @@ class WrongCounts:
     unheard: Count = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Overview:
     at: int
     monitors: MonitorCounts

@@ -14,7 +14,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.visible import name_kind
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Anything, AnyValues, CheckedBy, Choice, DeclaredField, MapOf, Scalar, Text
 from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Sealed, Since, Told, plain
 
@@ -53,7 +53,7 @@ class RuleStep(NamedTuple):
     params: JsonObject
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleAction:
     """`target`: the host that it is done on, where that is not the event's."""
 
@@ -66,7 +66,7 @@ class RuleAction:
         return wrong_params(sound["type"], sound.get("params") or {}) if "type" in sound else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class ChainStep:
     action: ActionName
     params: Annotated[JsonObject, PARAMS] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class ChainStep:
 Names = Annotated[tuple[Annotated[str, Text(1, 255)], ...], Most(1000, unique=True)]
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleTargets:
     """Names or `tag:NAME`."""
 
@@ -87,12 +87,12 @@ class RuleTargets:
     monitors: Names = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleHoldout:
     share: Annotated[float, Between(0, 0.5)]
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleSettings:
     """What people say of a rule."""
 
@@ -151,7 +151,7 @@ class RuleSettings:
         return plain(self, RuleSettings)
 
 
-@dataclass(frozen=True)
+@frozen
 class NewRule(RuleSettings):
     """It may have no id yet."""
 
@@ -162,7 +162,7 @@ class NewRule(RuleSettings):
     id: RuleId | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DeclaredRule(RuleSettings):
     """Where its id is how it is known: YAML, document, replay."""
 
@@ -172,7 +172,7 @@ class DeclaredRule(RuleSettings):
     id: RuleId
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleRecord(RuleSettings):
     sample = {**RuleSettings.sample, "waves": {"first": 1, "growth": [0.1, 0.5, 1]}}
 
@@ -183,7 +183,7 @@ class RuleRecord(RuleSettings):
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleDone(RuleRecord):
     status: Told[Literal["created", "updated"]] = "created"
 
@@ -191,12 +191,12 @@ class RuleDone(RuleRecord):
 # -- dependencies
 
 
-@dataclass(frozen=True)
+@frozen
 class DependencyList:
     dependencies: Annotated[tuple[Dependency, ...], Most(MOST_TARGETS)]
 
 
-@dataclass(frozen=True)
+@frozen
 class OneDependency:
     component: ClassVar[str] = "DependencyEdge"
 
@@ -204,7 +204,7 @@ class OneDependency:
     depends_on: Annotated[str, Text(1, 1000)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DependencyNode(GraphNode):
     """`suppressed_by`: what else has failed, as whose failure this counts."""
 
@@ -213,13 +213,13 @@ class DependencyNode(GraphNode):
     why: Told[str | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class DependencyEdge:
     child: Annotated[Told[str], SaidAs("from")]
     parent: Annotated[Told[str], SaidAs("to")]
 
 
-@dataclass(frozen=True)
+@frozen
 class DependencyEvidence(DependencyEdge):
     """What heals of the parent have shown."""
 
@@ -229,7 +229,7 @@ class DependencyEvidence(DependencyEdge):
     learned: Told[bool] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DependencyGraph:
     """`dependencies`: declared by the API, as PUT takes them."""
 
@@ -240,7 +240,7 @@ class DependencyGraph:
     root_causes: Told[tuple[str, ...]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class DependenciesUpdated(DependencyGraph):
     status: Told[Literal["updated"]] = "updated"
 
@@ -248,7 +248,7 @@ class DependenciesUpdated(DependencyGraph):
 # -- problems, hosts, rollbacks
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ProblemRecord:
     """`heals` within `window_s` up to now, or to its close. `due_day`: by the service's clock. `last_at`: the last
     find; `quiet_until`: when it closes by itself."""
@@ -271,7 +271,7 @@ class ProblemRecord:
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class RolledBack:
     ledger_id: int
     rolls_back: int
@@ -280,7 +280,7 @@ class RolledBack:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CapabilityRecord:
     hostname: str
     manifest: AnyValues
@@ -288,13 +288,13 @@ class CapabilityRecord:
     degraded_capabilities: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Queued:
     command_id: str
     status: Literal["queued"] = "queued"
 
 
-@dataclass(frozen=True)
+@frozen
 class InletLabels:
     """Which label names the host, and which the monitor."""
 
@@ -303,7 +303,7 @@ class InletLabels:
     monitor: Annotated[str, Text(1, 200)] = "monitor"
 
 
-@dataclass(frozen=True)
+@frozen
 class InletAsCode:
     """`token`: of its address; left out, the service makes it."""
 

@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Anything, AnyValues, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
 from opsapp.wire.records import Between, Most, SaidAs
 
@@ -39,7 +39,7 @@ Would = Annotated[str, Choice(*WOULD)]
 # -- what is asked
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class EventAsked:
     """Only a state or part of an event is a text; all other metrics are numbers."""
 
@@ -61,7 +61,7 @@ def _may_be_text(name: str) -> bool:
     return name.rpartition(".")[2] in ("state", "status") or name.startswith("event.")
 
 
-@dataclass(frozen=True)
+@frozen
 class DryRunAsked:
     """`rule`: a draft in the place of the saved one of its id."""
 
@@ -70,7 +70,7 @@ class DryRunAsked:
     rule: DeclaredRule | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ComparisonAsked:
     component: ClassVar[str] = "ConditionNow"
     sample = RuleSettings.sample
@@ -78,7 +78,7 @@ class ComparisonAsked:
     targets: RuleTargets | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ReplayAsked:
     component: ClassVar[str] = "Replay"
     sample = {"days": 7, "dependencies": [{"target": "db", "type": "service"}]}
@@ -87,7 +87,7 @@ class ReplayAsked:
     dependencies: Annotated[tuple[Dependency, ...] | None, Most(MOST_TARGETS)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class PastAsked:
     """So many days before now, or `from` until `to`."""
 
@@ -103,7 +103,7 @@ class PastAsked:
 # -- what is answered
 
 
-@dataclass(frozen=True)
+@frozen
 class SimulatedEvent:
     source: Annotated[str, Choice(*SOURCES)]
     rule_id: str
@@ -113,14 +113,14 @@ class SimulatedEvent:
     metrics: Annotated[Mapping[str, object], MapOf(DeclaredField("", ComparedValue()))]
 
 
-@dataclass(frozen=True)
+@frozen
 class SimulatedCorrelation:
     kind: str
     case_id: str | None
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SimulatedDependency:
     root_cause: str
     suppressed: bool
@@ -128,21 +128,21 @@ class SimulatedDependency:
     site: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class SimulatedWindow:
     effect: str | None
     cap: str | None
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class SimulatedTrust:
     level: Level
     effective_level: Level
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class SelectedAction:
     action_type: str
     action_params: AnyValues
@@ -151,13 +151,13 @@ class SelectedAction:
     skipped: tuple[SkippedStep, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Preflight:
     passed: bool
     checks: tuple[PreflightCheck, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Simulated:
     event: SimulatedEvent
     correlation: SimulatedCorrelation
@@ -171,7 +171,7 @@ class Simulated:
     why: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class ReplayedEvent:
     source: str
     rule_id: str
@@ -181,7 +181,7 @@ class ReplayedEvent:
     created_at: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ReplayDifference:
     event: ReplayedEvent
     then: str
@@ -194,7 +194,7 @@ class ReplayDifference:
     events: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ReplayedRule:
     """Recorded events of a changed rule, and those that come under the change."""
 
@@ -203,7 +203,7 @@ class ReplayedRule:
     would: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class Replayed:
     events: int
     same: int
@@ -211,7 +211,7 @@ class Replayed:
     differences: Annotated[tuple[ReplayDifference, ...], Most(100_000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ComparedTarget:
     target: str
     name: str
@@ -221,7 +221,7 @@ class ComparedTarget:
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Compared:
     matching: Count
     holds: Count
@@ -230,7 +230,7 @@ class Compared:
     targets: tuple[ComparedTarget, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadingRecord:
     """Of how many hosts or monitors, and one value."""
 
@@ -241,13 +241,13 @@ class ReadingRecord:
     on: str
 
 
-@dataclass(frozen=True)
+@frozen
 class TimeSpan:
     at: Count
     until: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class RehearsedFiring:
     """`since`: from when its condition held; `until`: known false again. `again`: the same failure, after the cooldown.
     `would`: at its level; `would_act`: only that level would have stopped it. `over_by_itself`: within `window_s`.
@@ -268,7 +268,7 @@ class RehearsedFiring:
     link: str
 
 
-@dataclass(frozen=True)
+@frozen
 class RehearsedTarget:
     """`firings` null: nothing was known. `held`, `unknown`: the longest 200 of each."""
 
@@ -280,13 +280,13 @@ class RehearsedTarget:
     unknown: tuple[TimeSpan, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class StopCount:
     by: str
     firings: Annotated[int, Between(1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class SavedMinutes:
     """Eight of ten such ranges hold the truth."""
 
@@ -295,7 +295,7 @@ class SavedMinutes:
     high: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Rehearsed:
     """`raw_since`: from then on each reading is kept, before it means. Counts are null where nothing was known, or it
     has not fired for certain and readings without a history decided; `why` says what is missing. `failures`: firings
@@ -324,14 +324,14 @@ class Rehearsed:
 # -- chaos
 
 
-@dataclass(frozen=True)
+@frozen
 class ScenarioRecord:
     name: str
     description: str
     inject: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Expectation:
     check: str
     expected: Annotated[object, Anything()]
@@ -339,7 +339,7 @@ class Expectation:
     passed: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class ChaosResult:
     name: str
     dry_run: bool

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import yaml
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import SaidAs
 
 from .estate import Estate, MonitorEntry, seconds, timed, with_user
@@ -25,30 +25,30 @@ USUAL_S, USUAL_TIMEOUT_S = 60.0, 10.0
 USUAL_LABELS = ("__param_target", "instance", "__address__")  # where a job of the exporter must write
 
 
-@dataclass(frozen=True)
+@frozen
 class ScrapeTimes(ForeignRecord):
     scrape_interval: AsItIs = None
     scrape_timeout: AsItIs = None
 
 
-@dataclass(frozen=True)
+@frozen
 class TargetGroup(ForeignRecord):
     targets: Labels = ()
     labels: dict[str, Label] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class JobParams(ForeignRecord):
     module: Labels = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Relabeling(ForeignRecord):
     target_label: Word | None = None
     action: Word = "replace"
 
 
-@dataclass(frozen=True)
+@frozen
 class ScrapeJob(ScrapeTimes):
     job_name: Word | None = None
     metrics_path: Word = ""
@@ -61,24 +61,24 @@ class ScrapeJob(ScrapeTimes):
         return [name for name in self.besides if name.endswith("_sd_configs")]
 
 
-@dataclass(frozen=True)
+@frozen
 class PrometheusFile(ForeignRecord):
     scrape_configs: Annotated[tuple[AsItIs, ...], MANY]
     usual: Annotated[ScrapeTimes, SaidAs("global"), PartOf(ScrapeTimes)] = ScrapeTimes()
 
 
-@dataclass(frozen=True)
+@frozen
 class BasicAuth(ForeignRecord):
     username: Word | None = None
     password: Word | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class TlsConfig(ForeignRecord):
     insecure_skip_verify: Switch = False
 
 
-@dataclass(frozen=True)
+@frozen
 class ProbeOptions(ForeignRecord):
     """What of a module can be kept; anything else makes it another check."""
 
@@ -86,7 +86,7 @@ class ProbeOptions(ForeignRecord):
     ip_protocol_fallback: AsItIs = None
 
 
-@dataclass(frozen=True)
+@frozen
 class HttpOptions(ProbeOptions):
     method: Word = "GET"
     headers: dict[str, Label] | None = None
@@ -101,19 +101,19 @@ class HttpOptions(ProbeOptions):
     fail_if_not_ssl: Switch = False
 
 
-@dataclass(frozen=True)
+@frozen
 class TcpOptions(ProbeOptions):
     tls: Switch = False
 
 
-@dataclass(frozen=True)
+@frozen
 class DnsOptions(ProbeOptions):
     query_name: Word | None = None
     query_type: Word = "ANY"
     transport_protocol: AsItIs = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ProbeModule(ForeignRecord):
     prober: Word | None = None
     timeout: AsItIs = None
@@ -123,7 +123,7 @@ class ProbeModule(ForeignRecord):
     dns: Annotated[DnsOptions, PartOf(DnsOptions)] = DnsOptions()
 
 
-@dataclass(frozen=True)
+@frozen
 class ExporterFile(ForeignRecord):
     modules: dict[str, AsItIs]
 

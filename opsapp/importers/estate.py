@@ -18,7 +18,7 @@ from opsapp.monitoring.earlier import EarlierDaysAsCode
 from opsapp.monitoring.records import MonitorSettings
 from opsapp.notify.records import ChannelAsCode
 from opsapp.statuspages.records import OwnPageAsCode, PageAsCode
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import dataclass, frozen
 from opsapp.wire.records import parts_of, settings_of
 
 from .foreign import NotImported
@@ -32,7 +32,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class MonitorEntry(MonitorSettings):
     """Its times may be unsaid: they are configured."""
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import LEFT_OUT, Anything, JsonKind, Wrong
 from opsapp.wire.records import DeclaredObject, Most, ReadOnly, made
 
@@ -70,7 +70,7 @@ MANY = Most(100_000)
 Labels = Annotated[tuple[Label, ...] | None, MANY]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ForeignRecord:
     """`besides`: the names of what nobody here reads and that says something. `doubts`: what should have been numbers,
     each as people read it:

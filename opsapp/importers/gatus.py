@@ -9,7 +9,7 @@ from typing import Annotated
 
 import yaml
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .estate import Estate, MonitorEntry, seconds, timed
 from .foreign import (
@@ -35,20 +35,20 @@ WEB = ("http", "keyword", "json")
 REACHED = (("==", "true"), ("!=", "false"))
 
 
-@dataclass(frozen=True)
+@frozen
 class GatusQuery(ForeignRecord):
     query_name: Word | None = None
     query_type: Word = "A"
 
 
-@dataclass(frozen=True)
+@frozen
 class GatusClient(ForeignRecord):
     insecure: Switch = False
     ignore_redirect: Switch = False
     timeout: AsItIs = USUAL_TIMEOUT_S
 
 
-@dataclass(frozen=True)
+@frozen
 class GatusEndpoint(ForeignRecord):
     name: Word = ""
     group: Word = ""
@@ -64,7 +64,7 @@ class GatusEndpoint(ForeignRecord):
     alerts: AsItIs = None
 
 
-@dataclass(frozen=True)
+@frozen
 class GatusFile(ForeignRecord):
     endpoints: Annotated[tuple[AsItIs, ...], MANY]
     external_endpoints: Annotated[tuple[AsItIs, ...], MANY] = ()

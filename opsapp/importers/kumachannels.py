@@ -9,14 +9,14 @@ from urllib.parse import quote, urlsplit
 
 from opsapp.notify.interfaces import BY_NAME, wrong_fields
 from opsapp.notify.records import ChannelAsCode
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .estate import Estate
 from .foreign import ForeignRecord, NotImported, Switch, Word, named, read
 from .kumarecords import KumaMonitor, KumaNotification
 
 
-@dataclass(frozen=True)
+@frozen
 class ProviderSettings(ForeignRecord):
     """Those of all types: each has a few."""
 

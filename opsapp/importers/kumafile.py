@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .foreign import NotImported, named, read, read_leniently
 from .kumarecords import (
@@ -53,7 +53,7 @@ MOST_DAYS = 366  # of each monitor: years of thousands would fill the memory
 _SQLITE = b"SQLite format 3\0"
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaFile:
     monitors: tuple[KumaMonitor, ...]
     channels: tuple[Any, ...]  # not read yet

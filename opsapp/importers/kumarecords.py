@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeVar
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import ReadOnly
 
 from .foreign import MANY, AsItIs, Figure, ForeignRecord, Json, Measure, Number, PartOf, Switch, Word
@@ -15,7 +15,7 @@ from .foreign import MANY, AsItIs, Figure, ForeignRecord, Json, Measure, Number,
 KumaRecord = TypeVar("KumaRecord", bound=ForeignRecord)
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaBackup(ForeignRecord):
     """A file of JSON. Monitors are a list, or an object of them; so is what else there is."""
 
@@ -30,7 +30,7 @@ class KumaBackup(ForeignRecord):
     api_key_list: AsItIs = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaBeside(ForeignRecord):
     """Whatever is only named."""
 
@@ -39,7 +39,7 @@ class KumaBeside(ForeignRecord):
     name: Word | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaTag(ForeignRecord):
     name: Word = ""
     id: Figure = 0
@@ -49,20 +49,20 @@ class KumaTag(ForeignRecord):
         return (f"{self.name}:{self.value}" if self.value else self.name).strip()
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaTagTie(ForeignRecord):
     monitor_id: Figure = 0
     tag_id: Figure = 0
     value: Word | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaNotificationTie(ForeignRecord):
     monitor_id: Figure = 0
     notification_id: Figure = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaMonitor(ForeignRecord):
     """`wrong`: why it makes no sense; then it has a name only."""
 
@@ -131,7 +131,7 @@ class KumaMonitor(ForeignRecord):
         return self.type == "group"
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaNotification(ForeignRecord):
     id: Figure = 0
     name: Word = ""
@@ -139,13 +139,13 @@ class KumaNotification(ForeignRecord):
     config: Json = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaSetting(ForeignRecord):
     key: Word = ""
     value: Json = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaTitled(ForeignRecord):
     id: Figure = 0
     title: Word | None = None
@@ -156,7 +156,7 @@ class KumaTitled(ForeignRecord):
         return self.title or "without a title"
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaWindow(KumaTitled):
     active: Switch | None = True
     strategy: Word | None = None
@@ -172,13 +172,13 @@ class KumaWindow(KumaTitled):
     timezone: Word = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaWindowTie(ForeignRecord):
     monitor_id: Figure = 0
     maintenance_id: Figure = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaPage(KumaTitled):
     slug: Word = ""
     footer_text: Word = ""
@@ -188,7 +188,7 @@ class KumaPage(KumaTitled):
     analytics_id: AsItIs = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaOrdered(ForeignRecord):
     id: Figure = 0
     weight: Figure = 0
@@ -198,25 +198,25 @@ class KumaOrdered(ForeignRecord):
         return self.weight, self.id
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaGroup(KumaOrdered):
     status_page_id: Figure = 0
     name: Word = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaGroupTie(KumaOrdered):
     group_id: Figure = 0
     monitor_id: Figure = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaDomain(ForeignRecord):
     status_page_id: Figure = 0
     domain: Word = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class KumaDay(ForeignRecord):
     """A row counts checks."""
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from opsapp.lib.settings import CheckedBy, Length, Most
 from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, carried, plain_address
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 __all__ = [
     "METADATA_NETWORKS",
@@ -64,7 +64,7 @@ def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]
 
 
-@dataclass(frozen=True)
+@frozen
 class OutboundSettings:
     """The keys of `monitoring` that say which networks the service reaches, whatever it sends there."""
 

@@ -8,27 +8,27 @@ from __future__ import annotations
 from typing import Annotated
 
 from opsapp.lib.problems import Invalid
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between
 
 At = Annotated[int, Between(0, 10**10)]
 
 
-@dataclass(frozen=True)
+@frozen
 class PageQuery:
     limit: Annotated[int | None, Between(1, 1000)] = None
     offset: Annotated[int, Between(0, 10**9)] = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class LongQuery(PageQuery):
     """The query of a list that grows with the years."""
 
     limit: Annotated[int, Between(1, 1000)] = 100
 
 
-@dataclass(frozen=True)
+@frozen
 class NameQuery(PageQuery):
     q: Annotated[str | None, Text(0, 200)] = None
 
@@ -36,7 +36,7 @@ class NameQuery(PageQuery):
         return (self.q or "").casefold() in name.casefold()
 
 
-@dataclass(frozen=True)
+@frozen
 class SpanQuery(PageQuery):
     since: At | None = None
     until: At | None = None

@@ -1,7 +1,7 @@
 """What may stand in a section of the YAML file, said in the annotations of a frozen dataclass: the marks of a declared
 record (`wire.records`).
 
-    @dataclass(frozen=True)
+    @frozen
     class Retry:
         first_s: Annotated[float, Between(0.05, 3600)] = 5
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from opsapp.lib.settings import Between, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .records import WindowRecord
 
 
-@dataclass(frozen=True)
+@frozen
 class MaintenanceSettings:
     """`announce_days`: how far ahead the status page tells."""
 

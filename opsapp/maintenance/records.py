@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
 from opsapp.lib.visible import name_kind
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between, FormField, InAnswers, Most, Since, Told
 
@@ -41,7 +41,7 @@ Repeats = Annotated[str | None, Text(1, 200), CheckedBy(cron.problem), FORM_OF_R
 Override = Annotated[str, Choice(*OVERRIDES), FormField("Healing in this time", "choice")]
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowRecord:
     """A maintenance window."""
 
@@ -80,19 +80,19 @@ class WindowRecord:
         return {"end": message} if message else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowDone(WindowRecord):
     status: Told[Literal["created", "updated", "activated", "deactivated"]] = "created"
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowAsCode(WindowRecord):
     """The scope may have names."""
 
     scope: Annotated[tuple[Annotated[str, Text(1, 255)], ...], COVERED] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowCoverage:
     """`down`: some names."""
 
@@ -103,13 +103,13 @@ class WindowCoverage:
     down: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class OccurrenceShown:
     start: Annotated[int, Between(0)]
     end: Annotated[int, Between(0)]
 
 
-@dataclass(frozen=True)
+@frozen
 class CalendarEntry(OccurrenceShown):
     window_id: str
     name: Annotated[str, name_kind()]
@@ -118,13 +118,13 @@ class CalendarEntry(OccurrenceShown):
     autonomy_override: Override
 
 
-@dataclass(frozen=True)
+@frozen
 class PreviewOfWindow:
     occurrences: Annotated[tuple[OccurrenceShown, ...], Most(5)]
     covers: WindowCoverage
 
 
-@dataclass(frozen=True)
+@frozen
 class HealingWindowRecord:
     """Healing of a target is held, from now on."""
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from opsapp.lib.queries import PageQuery
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import Most
 
 from .records import WINDOW_STATES, WindowRecord
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowEnded:
     status: Literal["deleted", "ended"]
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowQuery(PageQuery):
     active: bool | None = None
     state: Annotated[str | None, Choice(*WINDOW_STATES)] = None
@@ -26,6 +26,6 @@ class WindowQuery(PageQuery):
         return self.active in (None, row.active) and self.state in (None, row.state)
 
 
-@dataclass(frozen=True)
+@frozen
 class CoverageQuery:
     scope: Annotated[tuple[Annotated[str, Text(1, 255)], ...] | None, Most(1000)] = None

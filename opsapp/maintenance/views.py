@@ -36,7 +36,7 @@ def unknown(context: Any, request: Request, sound: Any) -> dict[str, str]:
 
 def seen_of(request: Request, window: Window) -> WindowRecord:
     """As it stands, with what is seen of its scope."""
-    row = window.shown(request.node.clock.now(), zone_of(request.root))
+    row = window.shown(request.now, zone_of(request.root))
     return next(iter(reach.narrowed([row], request.root, request.sight)))
 
 
@@ -46,7 +46,7 @@ def listing(context: Windows, request: Request) -> Any:
     the past the one that ended last. Who is in a team gets those that cover something that it sees, and of their scope
     this alone."""
     query = made(schemas.WindowQuery, request.valid_query)
-    now, zone = request.node.clock.now(), zone_of(request.root)
+    now, zone = request.now, zone_of(request.root)
     windows, damaged = context.parted_family(Window)
     rows = reach.narrowed([window.shown(now, zone) for window in windows], request.root, request.sight)
     rows += [
@@ -70,7 +70,7 @@ def create(context: Windows, request: Request) -> Any:
 def calendar(context: Windows, request: Request) -> Any:
     """Every time that a window is on between `since` and `until` (left out: the 31 days from now), by start. At most
     62 days; of one window the first 100 times."""
-    span = made(SpanQuery, request.valid_query).span(request.node.clock.now(), 31 * DAY_S, 62 * DAY_S)
+    span = made(SpanQuery, request.valid_query).span(request.now, 31 * DAY_S, 62 * DAY_S)
     entries = windows.calendar(request.root, *span)
     return page_of(request, reach.narrowed(entries, request.root, request.sight))
 
@@ -141,7 +141,7 @@ def deactivate(context: Window, request: Request) -> Any:
 @api.get(HealingWindows, query=Paging, returns=[HealingWindowRecord])
 def healing_listing(context: HealingWindows, request: Request) -> Any:
     """Those that are on."""
-    now = request.node.clock.now()
+    now = request.now
     return page_of(request, [window.shown(now) for window in healing_windows(request.root, now)])
 
 
@@ -150,13 +150,13 @@ def open_window(context: HealingWindows, request: Request) -> Any:
     """A healing window, from now on for so long."""
     window = windows.open_healing(request.root, request.valid_body, request.caller.name)
     request.audit("healing.window.open", window.__name__, after=request.valid_body)
-    return window.shown(request.node.clock.now())
+    return window.shown(request.now)
 
 
 @api.get(HealingWindow, returns=HealingWindowRecord)
 def healing_window(context: HealingWindow, request: Request) -> Any:
     """One healing window."""
-    return context.shown(request.node.clock.now())
+    return context.shown(request.now)
 
 
 @api.delete(HealingWindow, returns=schemas.WindowEnded, audit="healing.window.end")

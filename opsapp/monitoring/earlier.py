@@ -13,7 +13,7 @@ from typing import Annotated
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import Most
 
@@ -45,7 +45,7 @@ def days_problem(days: Iterable[str]) -> str | None:
     return None if numbers == sorted(set(numbers)) else "must be in order, and each day once"
 
 
-@dataclass(frozen=True)
+@frozen
 class EarlierDaysAsCode:
     monitor: Annotated[str, Text(1, 255)]
     days: Annotated[

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from zope.interface import Interface
 
 from opsapp.monitoring.records import StandsOn, SuggestedRemedy, WarRoomEvent
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import AnyValues
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class WarRoomSection:
     """What another room knows about an incident."""
 

@@ -19,7 +19,7 @@ from opsapp.monitoring.shownon import MOST_NAMED, PageName, paths_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root, root_above
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import FormField, InAnswers, Since, Told, made, settings_of
 
@@ -27,7 +27,7 @@ KIND = "notice"
 MOST_OPEN, MOST_ENDED = 50, 500
 
 
-@dataclass(frozen=True)
+@frozen
 class NoticeSettings:
     """What visitors of the status page read until somebody ends it, or its time comes."""
 
@@ -47,7 +47,7 @@ class NoticeSettings:
     ] = (MAIN,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class NoticeRecord(NoticeSettings):
     id: Told[str]
     ends_at: Told[Since | None]

@@ -17,7 +17,7 @@ from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.logic.uptime import DAYS
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.records import Between, Most
@@ -27,7 +27,7 @@ HOUR = 3_600_000
 ORDERS = ("name", "worst", "response", "uptime")
 
 
-@dataclass(frozen=True)
+@frozen
 class MonitorQuery(PageQuery):
     """`ids`: these alone."""
 
@@ -48,7 +48,7 @@ class MonitorQuery(PageQuery):
         return matches[self.offset :][: self.limit]
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentQuery(PageQuery):
     limit: Annotated[int, Between(1, 1000)] = 50
     status: Literal["open", "resolved", "all"] = "all"
@@ -77,12 +77,12 @@ class IncidentQuery(PageQuery):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class NoticeQuery(PageQuery):
     status: Literal["open", "ended", "all"] = "all"
 
 
-@dataclass(frozen=True)
+@frozen
 class HistoryQuery(PageQuery):
     range_h: Annotated[int, Between(*RANGE_H)] = 24
     resolution: Annotated[int, Between(*RESOLUTION_S)] = 300
@@ -94,13 +94,13 @@ class HistoryQuery(PageQuery):
         return max(0, end - self.range_h * HOUR), end + 1, self.resolution * 1000
 
 
-@dataclass(frozen=True)
+@frozen
 class SlaQuery(PageQuery):
     days: Annotated[int, Between(*DAYS)] = 30
     sort: Literal["name", "-name", "worst", "-worst"] = "name"
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportQuery(PageQuery):
     """Without `month` and `days`: the last calendar month. `zone` is that of the service where it is left out."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from opsapp.monitoring.logic.settings import Id, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.probes import MOST_METRICS, UNIT_LENGTH
 from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since
@@ -18,7 +18,7 @@ Status = Annotated[str, Choice(*STATUSES)]
 Cause = Annotated[str, Text(0, 2000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class MetricNow:
     """One of the things that a plugin measures; `unit` is s, B, %, c (a counter) or what the plugin calls it."""
 
@@ -30,7 +30,7 @@ class MetricNow:
 Metrics = Annotated[dict[str, MetricNow] | None, Most(MOST_METRICS)]
 
 
-@dataclass(frozen=True)
+@frozen
 class LatelyMeasured:
     """What lists draw of each monitor, asked for with `recent`: its last checks, and its last 24 hours."""
 
@@ -40,7 +40,7 @@ class LatelyMeasured:
     uptime_30d: Annotated[float | None, Between(0, 100)] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class MonitorRecord(MonitorSettings):
     """A monitor and how it stands. Of one that nobody could read ever the defaults stand here; what nobody measured is
     None."""
@@ -68,7 +68,7 @@ class MonitorRecord(MonitorSettings):
     recent: Annotated[LatelyMeasured | None, AT_TIMES] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class TriedMonitor:
     """What a check would find. Nothing of it is stored."""
 
@@ -83,7 +83,7 @@ class TriedMonitor:
     metrics: Metrics
 
 
-@dataclass(frozen=True)
+@frozen
 class CertificateEnd:
     """`days` are left; below zero it has ended."""
 
@@ -98,7 +98,7 @@ INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
 SaidAtTimes = Annotated[str | None, AT_TIMES]
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentNote:
     """What somebody said of it; `to` says to whom it was handed over."""
 
@@ -110,7 +110,7 @@ class IncidentNote:
     to: SaidAtTimes = None
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentSource:
     """The inlet that told of an incident of no monitor, and the sender's name for the event."""
 
@@ -118,7 +118,7 @@ class IncidentSource:
     fingerprint: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class IncidentRecord:
     """What was told, or opened by hand, is of no monitor. `pages`: the status pages on which a person put it.
     `root_cause`: lists say what an open one comes from, or null."""
@@ -151,7 +151,7 @@ class IncidentRecord:
         return self.status == "open"
 
 
-@dataclass(frozen=True)
+@frozen
 class RelatedMonitor:
     id: Id
     name: str
@@ -161,7 +161,7 @@ class RelatedMonitor:
     since: int
 
 
-@dataclass(frozen=True)
+@frozen
 class WarRoomEvent:
     time: int
     kind: str
@@ -171,7 +171,7 @@ class WarRoomEvent:
     ledger_id: Annotated[int | None, AT_TIMES] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SuggestedRemedy:
     """An automation with what its runs have shown, or an action with what its heals have shown. `helped_here`: outages
     of this monitor that it ended, of those in which it was tried."""
@@ -193,7 +193,7 @@ class SuggestedRemedy:
     score: float
 
 
-@dataclass(frozen=True)
+@frozen
 class StandsOn:
     target: str
     depends_on: str
@@ -201,7 +201,7 @@ class StandsOn:
     root_cause: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class WarRoom:
     """All that bears on an incident; `heals` are entries of the ledger, each with its wave."""
 
@@ -224,7 +224,7 @@ Count = Annotated[int, Between(0)]
 Grade = Literal["A", "B", "C", "D", "F"]
 
 
-@dataclass(frozen=True)
+@frozen
 class SlaFigures:
     uptime_percent: Share
     total_checks: Count
@@ -235,7 +235,7 @@ class SlaFigures:
     mttr_minutes: Minutes | None
 
 
-@dataclass(frozen=True)
+@frozen
 class UptimeFigures(SlaFigures):
     """How long a monitor was up over some days, and how much of them nobody knows."""
 
@@ -243,7 +243,7 @@ class UptimeFigures(SlaFigures):
     known_percent: Annotated[float, Between(0, 100)]
 
 
-@dataclass(frozen=True)
+@frozen
 class SlaEntry(SlaFigures):
     """`known_percent`: of the days that were asked for; the uptime is that of the time that is known."""
 
@@ -252,7 +252,7 @@ class SlaEntry(SlaFigures):
     known_percent: Annotated[float, Between(0, 100)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreComponent:
     """One part of a score; `weight` in percent of the whole."""
 
@@ -262,14 +262,14 @@ class ScoreComponent:
     detail: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreComponents:
     uptime: ScoreComponent
     response_time: ScoreComponent
     certificate: ScoreComponent
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoreLine:
     """A monitor's score; `score` and `grade` are None where less than half of the time is known."""
 
@@ -279,12 +279,12 @@ class ScoreLine:
     grade: Grade | None
 
 
-@dataclass(frozen=True)
+@frozen
 class MonitorScore(ScoreLine):
     components: ScoreComponents
 
 
-@dataclass(frozen=True)
+@frozen
 class AggregateScore:
     score: Share
     grade: Grade | None
@@ -300,7 +300,7 @@ SEVERITIES = ("info", "warning", "critical")
 Severity = Annotated[str, Choice(*SEVERITIES), FormField("How grave", "choice")]
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicNotice:
     """A notice as visitors see it."""
 
@@ -312,14 +312,14 @@ class PublicNotice:
     ends_at: Since | None
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicNote:
     time: int
     stage: Annotated[str, Choice(*INCIDENT_STAGES)]
     message: Annotated[str, Text(0, 5000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicIncident:
     """What the public may know of an incident: no cause, no name, and of what people said what they meant for it. One
     that was opened by hand is of no monitor, and `monitor_name` is its title."""
@@ -352,14 +352,14 @@ class PublicIncident:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class StatusDay:
     date: str
     uptime: Annotated[float | None, Between(0, 100)]
     incidents: Annotated[int, Between(0)]
 
 
-@dataclass(frozen=True)
+@frozen
 class StatusComponent:
     id: Id
     name: str
@@ -370,7 +370,7 @@ class StatusComponent:
     days: tuple[StatusDay, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicWindow:
     """`monitors`: by name."""
 
@@ -381,13 +381,13 @@ class PublicWindow:
     monitors: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentDay:
     date: str
     incidents: tuple[PublicIncident, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class StatusDocument:
     overall: Annotated[str, Choice(*OVERALL)]
     notices: tuple[PublicNotice, ...]

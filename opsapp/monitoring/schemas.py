@@ -11,13 +11,13 @@ from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import INCIDENT_STAGES
 from opsapp.monitoring.shownon import MOST_NAMED, PageName
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, Text
 
 Note = Annotated[str, Text(0, 5000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class NewIncident:
     """One that a person opens: nothing measures it, so a person ends it."""
 
@@ -33,72 +33,72 @@ class NewIncident:
         return ToldTrouble("", "", self.name, self.target, "", self.description, self.severity, (), user)
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentOpened:
     id: Id
     status: Literal["created"] = "created"
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentEnd:
     note: Note = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentEnded:
     status: Literal["resolved"] = "resolved"
 
 
-@dataclass(frozen=True)
+@frozen
 class Acknowledgement:
     note: Note = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Acknowledged:
     status: Literal["acknowledged"] = "acknowledged"
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentOwner:
     username: Annotated[str, Text(1, 64)]
     note: Note = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentAssigned:
     status: Literal["assigned"] = "assigned"
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentUpdate:
     stage: Annotated[str, Choice(*INCIDENT_STAGES)]
     message: Annotated[str, Text(1, 5000)]
     public: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class UpdateAdded:
     status: Literal["created"] = "created"
 
 
-@dataclass(frozen=True)
+@frozen
 class PostMortem:
     name: str
     markdown: Annotated[str, Text(0, 10**7)]
 
 
-@dataclass(frozen=True)
+@frozen
 class PushTaken:
     status: Literal["ok"] = "ok"
 
 
-@dataclass(frozen=True)
+@frozen
 class NoticePut:
     id: str
     status: Literal["created"] = "created"
 
 
-@dataclass(frozen=True)
+@frozen
 class NoticeEnded:
     status: Literal["ended"] = "ended"

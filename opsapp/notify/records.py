@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.queries import LongQuery, NameQuery
 from opsapp.lib.visible import name_kind
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, FormField, Most, Sealed, Since, Told
 
@@ -20,7 +20,7 @@ Tag = Annotated[str, Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example
 FIELDS = MapOf(DeclaredField("", Text(0, 4000)), 20)
 
 
-@dataclass(frozen=True)
+@frozen
 class ChannelRecord:
     """Its address is shown to nobody."""
 
@@ -58,19 +58,19 @@ class ChannelRecord:
     last_error: Told[str | None] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ChannelUpdated(ChannelRecord):
     status: Told[Literal["updated"]] = "updated"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ChannelAsCode(ChannelRecord):
     """A channel as code: by its Apprise address."""
 
     url: Url
 
 
-@dataclass(frozen=True)
+@frozen
 class ChannelAddress:
     """An Apprise address (`url`), or a `type` and the fields of that type (`address`)."""
 
@@ -84,7 +84,7 @@ class ChannelAddress:
         return self.url if self.address is None else address_of(self.type, self.address)
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenChannel(ChannelAddress, ChannelRecord):
     """What people send of it."""
 
@@ -92,7 +92,7 @@ class GivenChannel(ChannelAddress, ChannelRecord):
     sample: ClassVar[dict[str, str]] = {"name": "On call", "url": "ntfy://ntfy.example.org/alerts"}
 
 
-@dataclass(frozen=True)
+@frozen
 class DeliveryRecord:
     id: str
     channel_id: str
@@ -108,13 +108,13 @@ class DeliveryRecord:
     messages: tuple[MessageShown, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Tested:
     status: Literal["sent"]
     delivery_id: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ChannelQuery(NameQuery):
     sort: Annotated[str | None, Choice("failed")] = None
 
@@ -122,7 +122,7 @@ class ChannelQuery(NameQuery):
         return self.sort is None or not channel.last_error, channel.name
 
 
-@dataclass(frozen=True)
+@frozen
 class DeliveryQuery(LongQuery):
     status: Annotated[str | None, Choice(*STATUSES)] = None
     channel_id: Annotated[str | None, Text(1, 64)] = None

@@ -97,7 +97,7 @@ def delete(context: Channel, request: Request) -> Deleted:
 @api.act(Channel, "test", role="admin", returns=Tested, errors=(502,), audit="channel.test")
 def test(context: Channel, request: Request) -> Any:
     """Sends a message now, whatever the channel's hours, and answers with what became of it."""
-    letter = begin_test(request.root, context, request.caller.name, request.node.clock.now())
+    letter = begin_test(request.root, context, request.caller.name, request.now)
     sender = sender_of(request.node)
     request.audit("channel.test", context.id, after={"name": context.record.name})
 

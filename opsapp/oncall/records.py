@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import Between, FormField, Most, Since, Told
 
@@ -44,7 +44,7 @@ Username = Annotated[str, Text(1, 64)]
 Days = Annotated[tuple[Annotated[str, Choice(*DAYS)], ...], Most(7, unique=True, least=1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class LayerRecord:
     """Turns begin at `handover` by the schedule's zone, the first on `start`, which sets the weekday."""
 
@@ -75,7 +75,7 @@ class LayerRecord:
         return self.every * (7 if self.unit == "weeks" else 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class OverrideRecord:
     """Whatever the layers say."""
 
@@ -87,7 +87,7 @@ class OverrideRecord:
     created_by: str
 
 
-@dataclass(frozen=True)
+@frozen
 class OverrideAsCode:
     """Times with seconds: the same time is the same text."""
 
@@ -102,7 +102,7 @@ class OverrideAsCode:
     end: Moment
 
 
-@dataclass(frozen=True)
+@frozen
 class ScheduleRecord:
     """Later layers go before earlier ones, overrides before all."""
 
@@ -122,7 +122,7 @@ class ScheduleRecord:
     overrides: Told[tuple[OverrideRecord, ...]] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ShiftRecord:
     """`user` null: nobody. `layer`: `override` or the layer's name. `skipped`: whose turn it would be, if enabled."""
 
@@ -133,7 +133,7 @@ class ShiftRecord:
     skipped: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class OnCallRecord:
     """`channels` reach this person. `next` null: nothing changes within two weeks."""
 
@@ -144,7 +144,7 @@ class OnCallRecord:
     next: ShiftRecord | None
 
 
-@dataclass(frozen=True)
+@frozen
 class StepRecord:
     sample: ClassVar[dict[str, object]] = {"users": ["anna"], "wait_s": 300}
 
@@ -166,7 +166,7 @@ class StepRecord:
         return {"users": "a step must call a schedule or a user"} if nobody else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class PolicyRecord:
     """Whom an unacknowledged incident calls, again `repeat` times."""
 
@@ -191,7 +191,7 @@ class PolicyRecord:
     id: Told[str] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class CallRecord:
     """`id` stays when it is sent again; it is `ids.call` of the message. A person whom no channel reaches has a call
     without `delivery_id`."""
@@ -205,7 +205,7 @@ class CallRecord:
     delivery_id: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EscalationRecord:
     """`step` and `round` (from 1): of the next call."""
 

@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.queries import LongQuery
 from opsapp.maintenance.records import Wall
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, Text
 
 from .records import ANSWERED, ENDED, OVER, RUNNING, UNANSWERED
 
 
-@dataclass(frozen=True)
+@frozen
 class OverrideGiven:
     """Its times are those of the service's clock, as in maintenance windows."""
 
@@ -24,16 +24,16 @@ class OverrideGiven:
     end: Wall
 
 
-@dataclass(frozen=True)
+@frozen
 class CalendarMade:
     url: str  # with the token, shown this once
 
 
-@dataclass(frozen=True)
+@frozen
 class Removed:
     status: Literal["deleted"] = "deleted"
 
 
-@dataclass(frozen=True)
+@frozen
 class EscalationQuery(LongQuery):
     status: Annotated[str, Choice(RUNNING, ANSWERED, OVER, UNANSWERED, ENDED, "all")] = "all"

@@ -40,7 +40,7 @@ def now(context: OnCall, request: Request) -> Any:
     """Who is on call by each schedule, by which channels this person is reached, and who is next. `user` null: nobody
     is on call. Who is in a team gets the schedules that call for what it sees, and no channels but their own."""
     seen = reach.seen_schedules(request.root, request.sight)
-    rows = on_call_now(request.root, request.node.clock.now(), seen)
+    rows = on_call_now(request.root, request.now, seen)
     return page_of(request, rows if seen is None else reach.without_contacts(rows, request.caller.name))
 
 
@@ -89,7 +89,7 @@ def delete_schedule(context: Schedule, request: Request) -> schemas.Removed:
 def shifts(context: Schedule, request: Request) -> Any:
     """Who is on call between `since` and `until` (left out: the two weeks from now), without a gap: `user` null says
     that nobody is. At most 62 days."""
-    since, until = made(SpanQuery, request.valid_query).span(request.node.clock.now(), AHEAD_S, LONGEST_S)
+    since, until = made(SpanQuery, request.valid_query).span(request.now, AHEAD_S, LONGEST_S)
     return page_of(request, shifts_of(request.root, context.record, since, until) if since < until else [])
 
 
@@ -132,7 +132,7 @@ def drop_calendar(context: ScheduleCalendar, request: Request) -> schemas.Remove
 def calendar(context: CalendarFeed, request: Request) -> Response:
     """Who is on call from a week ago on, for 62 days: iCalendar."""
     schedule = context.schedule_in(oncall_of(request.root).schedules)
-    text = calendar_of(request.root, schedule.record, request.node.clock.now())
+    text = calendar_of(request.root, schedule.record, request.now)
     return Response(text, content_type="text/calendar", charset="utf-8", cache_control="private, no-cache")
 
 

@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeVar
 
 from opsapp.lib.settings import CheckedBy, Length
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 Section = TypeVar("Section")
 
 
-@dataclass(frozen=True)
+@frozen
 class General:
     """What belongs to no section."""
 

@@ -20,7 +20,7 @@ from opsapp.tree.root import Root
 
 from .base import NodeBase
 from .looks import QueueLook
-from .node import node_of
+from .node import node_of, now_of
 
 KEPT_S = 60
 LEASE, MINUTES = "housekeeping", "minutes"
@@ -84,7 +84,7 @@ def kind_of(root: Root, deletion: Deletion) -> Deletable:
 
 def keep(root: Root, kind: str, name: str, target: str, kept: Any) -> Deletion:
     """Call it in the transaction that takes the thing out of the tree."""
-    now = node_of(root).clock.now()
+    now = now_of(root)
     deletion = Deletion(kind, name, target, kept, now)
     deletions = deletions_of(root)
     deletions[id_from(now, deletions)] = deletion
@@ -93,7 +93,7 @@ def keep(root: Root, kind: str, name: str, target: str, kept: Any) -> Deletion:
 
 def undo(root: Root, deletion: Deletion) -> Deletable:
     deletion.until += PIECES.take(root, MINUTES, deletion.id)
-    if deletion.until <= node_of(root).clock.now():
+    if deletion.until <= now_of(root):
         raise NotFound(f"The minute is over: {deletion.name} is deleted for good.")
     kind = kind_of(root, deletion)
     kind.put_back(root, deletion.kept)

@@ -134,3 +134,7 @@ def node_of(resource: Persistent) -> Node:
     node = base_of(resource)
     assert isinstance(node, Node)
     return node
+
+
+def now_of(resource: Persistent) -> float:
+    return node_of(resource).clock.now()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from opsapp.lib.settings import Between
 from opsapp.series import erasure, folds, history_root
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .base import NodeBase
 from .cluster import leases
@@ -22,7 +22,7 @@ DAY_MS = 86_400_000
 PREPARE_S = 5.0
 
 
-@dataclass(frozen=True)
+@frozen
 class SeriesRetention:
     """`retention.series`: for how many days which resolution is kept, and how often it is made."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.pagenames import MAIN
 from opsapp.lib.visible import name_kind
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import Between, FormField, InAnswers, Most, Sealed, Since, Told, made
 from opsapp.wire.urls import web_problem
@@ -45,7 +45,7 @@ def _wrong_groups(sound: dict[str, Any]) -> dict[str, str]:
     return {"groups": message} if message else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class PageLooks:
     name: Annotated[str, name_kind(80), FormField("Name", hint="What visitors see at the top")] = "Status"
     description: Annotated[str, Text(0, 500), FormField("Description", "area")] = ""
@@ -68,14 +68,14 @@ class PageLooks:
     ] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LogoRecord:
     kind: Annotated[str, Choice("image/png", "image/jpeg")]
     bytes: Annotated[int, Between(1)]
     digest: str
 
 
-@dataclass(frozen=True)
+@frozen
 class PageRecord(PageLooks):
     """The page as an admin sets it."""
 
@@ -108,18 +108,18 @@ class PageRecord(PageLooks):
     across = staticmethod(_wrong_groups)
 
 
-@dataclass(frozen=True)
+@frozen
 class PageUpdated(PageRecord):
     status: Told[Literal["updated"]] = "updated"
 
 
-@dataclass(frozen=True)
+@frozen
 class PageAsCode(PageRecord):
     page: Literal["public"] = "public"
     groups: Annotated[tuple[GroupAsCode, ...], MOST_GROUPS] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicPage(PageLooks):
     """What is shown besides the status document. `logo` is a mark of it."""
 
@@ -129,7 +129,7 @@ class PublicPage(PageLooks):
     offered: Told[tuple[Kind, ...]] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ShownGroup(GroupRecord):
     monitors: Annotated[
         tuple[Id, ...],
@@ -138,7 +138,7 @@ class ShownGroup(GroupRecord):
     ] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class OwnPageRecord(PageLooks):
     """It shows the monitors of its groups, whatever their tags are, and nothing else. `protected`: visitors have to say
     its password; until it has one, nobody sees it."""
@@ -165,22 +165,22 @@ class OwnPageRecord(PageLooks):
     across = staticmethod(_wrong_groups)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class OwnPageDone(OwnPageRecord):
     status: Told[Literal["created", "updated"]] = "updated"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ShownGroupAsCode(GroupAsCode, ShownGroup):
     """As code: it names monitors, and is known by its name."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class OwnPageAsCode(OwnPageRecord):
     groups: Annotated[tuple[ShownGroupAsCode, ...], MOST_GROUPS] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class SubscriptionRecord:
     """`page`: the path of a page of its own, or `public`, the page of all."""
 
@@ -203,13 +203,13 @@ class SubscriptionRecord:
         return {"address": message} if message else {}
 
 
-@dataclass(frozen=True)
+@frozen
 class SubscriptionAsked:
     status: Literal["asked"]
     message: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SubscriptionCounts:
     confirmed: dict[str, Count]
     pending: Count

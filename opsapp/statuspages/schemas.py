@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.queries import LongQuery
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 
 
-@dataclass(frozen=True)
+@frozen
 class NewLogo:
     component: ClassVar[str] = "Logo"
 
     image: Annotated[str, Text(1, 300_000, pattern=r"[A-Za-z0-9+/]+={0,2}", must="be a picture in base64")]
 
 
-@dataclass(frozen=True)
+@frozen
 class PagePassword:
     component: ClassVar[str] = "PagePassword"
     sample: ClassVar[dict[str, str]] = {"password": "correct horse battery"}
@@ -24,6 +24,6 @@ class PagePassword:
     password: Annotated[str, Text(10, 256)]
 
 
-@dataclass(frozen=True)
+@frozen
 class SubscriptionQuery(LongQuery):
     state: Literal["pending", "confirmed"] | None = None

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Annotated
 
 from opsapp.lib.settings import Between, CheckedBy, Length
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import DeclaredField, MapOf, Text
 from opsapp.wire.records import Sealed
 from opsapp.wire.urls import web_problem
@@ -22,7 +22,7 @@ def endpoint_problem(url: str) -> str | None:
 HEADERS = MapOf(DeclaredField("", Text(0, 4000, r"[^\r\n]*", must="be one line")), 20, Text(1, 200, r"[A-Za-z0-9-]+"))
 
 
-@dataclass(frozen=True)
+@frozen
 class TracingSettings:
     """Where spans go. Without an `endpoint` there are none."""
 

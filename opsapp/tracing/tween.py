@@ -41,7 +41,7 @@ def tracing_tween(handler: Handler, registry: Any) -> Handler:
         began = request.environ.setdefault(BEGAN, time.monotonic())
         request.environ.pop(ASKED, None)
         response = handler(request)
-        ended = request.node.clock.now()
+        ended = request.now
         spans = _spans(request, response, settings, ended - (time.monotonic() - began), ended)
         if spans:
             request.environ[TRACE] = spans[0].place.trace.hex()

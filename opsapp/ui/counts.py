@@ -90,7 +90,7 @@ def _of_seen(request: Request) -> Counts:
     """Counts for who is in a team: only of what it sees, and of the schedules that call for it. From memory, for each
     page anew."""
     told, root = tally(request.node, request.root, request.sight), request.root
-    on_call = names_on_call(root, request.node.clock.now(), seen_schedules(root, request.sight))
+    on_call = names_on_call(root, request.now, seen_schedules(root, request.sight))
     approvals = decidable(root, request.sight)
     return _counted(told)._replace(incidents=told.incidents, approvals=approvals, on_call=on_call)
 
@@ -109,7 +109,7 @@ def _reckoned(request: Request) -> Counts:
     counted = _counted(tally(request.node, root))
     healing = len(healing_of(root).ledger.open)
     waiting = approvals_of(root).counts["pending"]
-    on_call, incidents = names_on_call(root, request.node.clock.now()), len(incidents_of(root).open)
-    windows = [window.record for window in healing_windows(root, request.node.clock.now())]
+    on_call, incidents = names_on_call(root, request.now), len(incidents_of(root).open)
+    windows = [window.record for window in healing_windows(root, request.now)]
     here = {record.created_by: int(record.expires_at) for record in windows if record.action == "here"}
     return counted._replace(healing=healing, incidents=incidents, approvals=waiting, on_call=on_call, here=here)

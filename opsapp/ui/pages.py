@@ -125,7 +125,7 @@ def frame_part(request: Request) -> Response | None:
 
 
 def _stream_after(request: Request) -> str | None:
-    return request.node.events.last_before(request.node.clock.now() - OVERLAP_S)
+    return request.node.events.last_before(request.now - OVERLAP_S)
 
 
 def page(request: Request, template: str, **values: Any) -> Response:
@@ -165,7 +165,7 @@ def reader_of(request: Request, wishes: Wishes) -> Reader:
     query = {name: request.GET[name][:500] for name in request.GET}
     service_zone = request.node.config.timezone
     zone = known_zone(wishes.timezone or request.cookies.get(ZONE) or service_zone)
-    now = request.node.clock.now()
+    now = request.now
     may = partial(known.may, role)
     limits = {"limited": known.limited, "service_zone": service_zone, "traced": is_traced(request.node)}
     return Reader(now, zone, request.caller.name, role, query, may, **limits)

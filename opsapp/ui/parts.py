@@ -23,12 +23,12 @@ from opsapp.notify.records import ChannelRecord, DeliveryRecord
 from opsapp.oncall.records import EscalationRecord, OnCallRecord, PolicyRecord, ScheduleRecord, ShiftRecord
 from opsapp.statuspages.records import OwnPageRecord, PageRecord, SubscriptionCounts
 from opsapp.web.records import Findings, PublicStatus, SettingsShown, StoreState
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .reader import AnswerOf, Answers, ReadAs
 
 
-@dataclass(frozen=True)
+@frozen
 class HostPoint:
     time: int
     disks: dict[str, float]

@@ -19,7 +19,7 @@ from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
 from opsapp.statuspages.records import PublicPage
 
 from .charts import Bar, bars
-from .words import DOWN_IN_WINDOW
+from .words import DOWN_IN_WINDOW, local
 
 WORDS = {
     "up": "Operational",
@@ -290,12 +290,12 @@ def past(
     incidents: Iterable[PublicIncident], windows: Iterable[PlannedTime], zone: str, most: int | None = None
 ) -> list[PastDay]:
     """What is past by day of the page's zone, newest first; an outage of many is one line."""
-    where, days = ZoneInfo(zone), dict[date, PastDay]()
+    days = dict[date, PastDay]()
     lines = [PastLine(tuple(same)) for same in gathered(incidents, _alike, lambda incident: incident.started)]
     for line in lines[:most]:
-        _day_in(days, line.members[0].started, where).lines.append(line)
+        _day_in(days, line.members[0].started, zone).lines.append(line)
     for window in windows:
-        _day_in(days, window.start, where).windows.append(window)
+        _day_in(days, window.start, zone).windows.append(window)
     return [days[day] for day in sorted(days, reverse=True)]
 
 
@@ -308,12 +308,12 @@ def _unsaid(incident: PublicIncident) -> tuple[object, ...] | None:
     return None if incident.updates or incident.by_hand else (incident.part_of,)
 
 
-def _day_in(days: dict[date, PastDay], at: int, where: ZoneInfo) -> PastDay:
-    return days.setdefault(datetime.fromtimestamp(at, where).date(), PastDay(at, [], []))
+def _day_in(days: dict[date, PastDay], at: int, zone: str) -> PastDay:
+    return days.setdefault(local(at, zone).date(), PastDay(at, [], []))
 
 
 def month_of(seconds: float, zone: str) -> str:
-    return datetime.fromtimestamp(seconds, ZoneInfo(zone)).strftime("%Y-%m")
+    return local(seconds, zone).strftime("%Y-%m")
 
 
 def stepped(month: str, by: int) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyramid.response import Response
 
 from opsapp.lib.problems import TooLarge
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import dataclass, frozen
 
 from .asked import Asked
 
@@ -44,7 +44,7 @@ class Handover:
     websocket: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Head:
     """What a source learned while it opened: another status, further headers (Content-Length, Content-Range)."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 REQUEST_ID = "opsapp.request_id"
 USERNAME = "opsapp.username"
@@ -21,7 +21,7 @@ class BodyWanted(Exception):
     """The application would read a body that is still on the socket. The server reads it then and asks again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Asked:
     request_id: str
     method: str

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from opsapp.lib.networks import network_problem
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.urls import web_problem
 
 Network = Annotated[str, Length(1, 60), CheckedBy(network_problem)]
@@ -24,14 +24,14 @@ def _url_problem(value: str) -> str | None:
 PublicAddress = Annotated[str | None, Length(1, 500), CheckedBy(_url_problem)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ServerSettings:
     """`server`: another name of `web.base_url`, which `configfile.validate` fills from it."""
 
     public_url: PublicAddress = None
 
 
-@dataclass(frozen=True)
+@frozen
 class WebSettings:
     """`web`"""
 
@@ -40,7 +40,7 @@ class WebSettings:
     scrape_token: Annotated[str | None, Length(16, 200)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LimitSettings:
     head_timeout_s: Annotated[float, Between(0.1, 600)] = 30
     body_timeout_s: Annotated[float, Between(0.1, 600)] = 30
@@ -56,7 +56,7 @@ class LimitSettings:
     judged_from_bytes: Annotated[int, Between(0, 1 << 30)] = 64 << 10
 
 
-@dataclass(frozen=True)
+@frozen
 class LogSettings:
     """`log`"""
 

@@ -49,7 +49,7 @@ class Undo(NamedTuple):
 
 def undo_of(request: Request, deletion_id: str) -> Undo | None:
     deletion = deletions.deletions_of(request.root).get(deletion_id)
-    if deletion is None or deletion.until <= request.node.clock.now() or not may_undo(request, deletion):
+    if deletion is None or deletion.until <= request.now or not may_undo(request, deletion):
         return None
     return Undo(deletion.id, deletion.kind, deletion.name)
 
@@ -57,7 +57,7 @@ def undo_of(request: Request, deletion_id: str) -> Undo | None:
 @api.get(Deletions, role="operator", query=Paging, returns=[DeletionRecord])
 def deleted(context: Deletions, request: Request) -> Any:
     """What the caller may put back, newest first."""
-    kept = context.kept(request.node.clock.now())
+    kept = context.kept(request.now)
     return [
         {"id": deletion.id, "kind": deletion.kind, "name": deletion.name, "until": int(deletion.until)}
         for deletion in page_of(request, [deletion for deletion in kept if may_undo(request, deletion)])

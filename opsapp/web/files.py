@@ -21,7 +21,7 @@ from opsapp.lib.months import month_back, month_problem, month_span
 from opsapp.lib.zones import zone_problem
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import made, parts_of, plain
 
@@ -34,7 +34,7 @@ RISKY = ("=", "+", "-", "@", "\t", "\r", "\n")
 AT_ONCE = 200
 
 
-@dataclass(frozen=True)
+@frozen
 class FileQuery:
     """The last calendar month, where none is said, in the zone of the service."""
 

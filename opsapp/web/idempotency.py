@@ -88,7 +88,7 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     place = hashlib.sha256("\0".join((who, request.method, request.path_info, key)).encode()).hexdigest()
     body = _meaning(request.body)
     first = remembered_of(request.root).get(place)
-    now = SINCE.steady(request.root, request.node.clock.now())
+    now = SINCE.steady(request.root, request.now)
     if first is not None and first.at > now - KEEP_S:
         return _again(first, {body, _digest(request.body)}, request)
     answer = view(context, request)
@@ -118,7 +118,7 @@ def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentFor
     key = hashlib.sha256(
         "\0".join((who, "form", request.path_info, fields_text)).encode("utf-8", "replace")
     ).hexdigest()
-    first, now = remembered_of(request.root).get(key), SINCE.steady(request.root, request.node.clock.now())
+    first, now = remembered_of(request.root).get(key), SINCE.steady(request.root, request.now)
     if first is not None and first.at > now - KEEP_S:
         return SentForm(key, False, first.answer)
     remember(request.root, key, Remembered("", now, None, 0))

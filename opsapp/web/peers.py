@@ -47,7 +47,7 @@ def _looked_up(request: Request, root: Any, caller: Identity) -> Identity | None
     """A node that asks for itself is nobody's session, and may do what nodes may."""
     if caller.kind == peers.CLUSTER.kind:
         return Identity(*peers.CLUSTER)
-    return request.registry.opsapp_caller_lookup(root, caller, request.node.clock.now())
+    return request.registry.opsapp_caller_lookup(root, caller, request.now)
 
 
 def _digest(request: Request) -> str:

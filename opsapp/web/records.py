@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import AnyValues, Text
 from opsapp.wire.records import Between
 
@@ -13,14 +13,14 @@ Count = Annotated[int, Between(0)]
 LongText = Annotated[str, Text(0, 10_000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicStatus:
     status: Literal["ok"]
     version: str
     uptime_s: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingShown:
     name: str
     value: LongText
@@ -28,38 +28,38 @@ class SettingShown:
     changed: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class SettingsShown:
     from_file: bool
     settings: tuple[SettingShown, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class FindingShown:
     level: Literal["ok", "warn", "fail"]
     what: str
     said: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Findings:
     findings: tuple[FindingShown, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class StoreState:
     sizes: dict[str, Count]
     packed_at: Count | None
     pack_problem: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Packed:
     sizes: dict[str, Count]
     status: Literal["packed"] = "packed"
 
 
-@dataclass(frozen=True)
+@frozen
 class ChangeRecord:
     """`once` is shown to nobody else, and not again."""
 
@@ -74,14 +74,14 @@ class ChangeRecord:
     once: dict[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class WaitingRecord:
     kind: str
     key: str
     why: Annotated[str, Text(0, 2000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Applied:
     """What a document has changed, or would. `waiting`: what only somebody else can make."""
 

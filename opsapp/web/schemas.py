@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Literal
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .fields import Body, Query, anything, list_of, map_of, text, whole
 
 
-@dataclass(frozen=True)
+@frozen
 class Created:
     id: str
     status: Literal["created"] = "created"
 
 
-@dataclass(frozen=True)
+@frozen
 class Updated:
     status: Literal["updated"] = "updated"
 
 
-@dataclass(frozen=True)
+@frozen
 class Deleted:
     status: Literal["deleted"] = "deleted"
 

@@ -112,6 +112,7 @@ def set_up(config: Configurator) -> None:
     node = config.registry["opsapp.node"] = build_node(config)
     config.registry[callers.REGISTRY_KEY] = callers.Callers(node)
     config.add_request_method(lambda request: request.registry["opsapp.node"], "node", reify=True)
+    config.add_request_method(lambda request: request.node.clock.now(), "now", property=True)
     config.add_request_method(place, "place", reify=True)
     config.add_directive("add_credential_reader", add_credential_reader)
     config.add_directive("add_evolve_step", add_evolve_step)

@@ -131,7 +131,7 @@ teams_deriver.options = ("teams",)  # type: ignore[attr-defined]
 def _for_a_while(request: Request) -> Identity:
     """Tags change while a stream lasts: it ends, and who opens it again is judged again."""
     caller: Identity = request.caller
-    until = request.node.clock.now() + STREAM_S
+    until = request.now + STREAM_S
     return caller._replace(expires_at=min(math.inf if caller.expires_at is None else caller.expires_at, until))
 
 

@@ -9,19 +9,19 @@ from typing import Annotated
 from pyramid.request import Request
 
 from opsapp.lib.queries import NameQuery
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import made
 
 from .listpages import page_of
 
 
-@dataclass(frozen=True)
+@frozen
 class TagQuery(NameQuery):
     q: Annotated[str | None, Text(0, 64)] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class TagRow:
     name: str
     used: int

@@ -11,7 +11,7 @@ from typing import IO, Any, Protocol
 from multipart import MultipartError, ParserLimitReached, PushMultipartParser, parse_options_header
 
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import dataclass, frozen
 
 FORM = "multipart/form-data"
 _READ = 64 * 1024
@@ -73,7 +73,7 @@ class _Form:
             self.receiver.abort()
 
 
-@dataclass(frozen=True)
+@frozen
 class FileForm:
     """One file, and fields of text beside it."""
 

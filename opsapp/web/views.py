@@ -13,7 +13,7 @@ from opsapp.runtime.ascode import kinds as declared
 from opsapp.runtime.ascode.apply import ApplyingActor
 from opsapp.runtime.store import pack
 from opsapp.tree.root import Api, Root
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import made
 from opsapp.wire.version import VERSION
@@ -34,7 +34,7 @@ class StreamQuery(Query):
     last_event_id = text(0, 1000, default=None)
 
 
-@dataclass(frozen=True)
+@frozen
 class DocsQuery:
     part: Annotated[str | None, Text(1, 64)] = None
 

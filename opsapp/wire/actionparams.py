@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, List, Literal, Mapping, NamedTuple, Optional, Sequence
 
 from .checks import checks_of
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import nested, text
 from .kinds import Text
 from .records import Between
@@ -14,7 +14,7 @@ from .urls import web_problem
 Address = Annotated[Optional[str], Text(2, 64, r"[0-9a-fA-F.:/]+")]
 
 
-@dataclass(frozen=True)
+@frozen
 class FirewallRule:
     direction: Literal["in", "out"]
     action: Literal["drop", "reject", "accept"]

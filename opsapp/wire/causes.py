@@ -11,7 +11,7 @@ import re
 from typing import Annotated, Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple, TypedDict
 
 from .checks import checks_of
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import WireError, choice, mapping, may, need, record, text
 from .kinds import Text
 from .readings import CLOCK_OFF, split
@@ -26,7 +26,7 @@ _FIELD = text(200)
 _OF_A_MOUNT, _OF_THE_ROOT = ("disk", "inodes"), re.compile(r"\b(?:disk|inode)_percent\b")
 
 
-@dataclass(frozen=True)
+@frozen
 class LookSubject:
     service: Annotated[Optional[str], Text(1, 255)] = None
     mount: Annotated[Optional[str], Text(1, 4096)] = None

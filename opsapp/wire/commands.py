@@ -12,7 +12,7 @@ from typing import Annotated, Any, Dict, Literal, Optional, Tuple
 from .actions import ACTIONS
 from .causes import LookSubject
 from .checks import OnWire, checks_of
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import JsonObject, WireError, dumps, integer, json_object, mapping, record, text
 from .frames import OUTPUT_LIMIT
 from .kinds import REQUIRED, Choice, Text
@@ -46,7 +46,7 @@ Variables = Annotated[Dict[str, str], OnWire(mapping(text(32768), 256, VARIABLE)
 Descriptors = Annotated[Optional[Dict[str, str]], OnWire(mapping(text(32768), DESCRIPTORS, VARIABLE))]
 
 
-@dataclass(frozen=True)
+@frozen
 class ShellParams:
     command: Annotated[str, Text(1, 65536)]
     timeout: Seconds = 60
@@ -56,21 +56,21 @@ class ShellParams:
     interpreter: Annotated[Optional[str], Text(1, 255, r"[A-Za-z0-9/._+-]+")] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ServiceCommand:
     service: ServiceName
     action: Annotated[str, Choice(*SERVICE_ACTIONS)]
     timeout: Optional[Seconds] = None  # without one, as long as the unit itself says
 
 
-@dataclass(frozen=True)
+@frozen
 class ProcessListParams:
     sort: Literal["cpu", "memory", "pid"] = "cpu"
     limit: Annotated[int, Between(1, 1000)] = 100
     timeout: Seconds = 60
 
 
-@dataclass(frozen=True)
+@frozen
 class LogParams:
     source: LogKind = "journald"
     unit: Optional[ServiceName] = None
@@ -80,12 +80,12 @@ class LogParams:
     timeout: Seconds = 60
 
 
-@dataclass(frozen=True)
+@frozen
 class CapabilitiesParams:
     timeout: Seconds = 60
 
 
-@dataclass(frozen=True)
+@frozen
 class HealCommand:
     """`params` are those of its action (`actionparams`), or what a look is about."""
 
@@ -99,14 +99,14 @@ class HealCommand:
     arm_s: Annotated[Optional[float], Between(1, 86400)] = None  # armed: when it is undone unless confirmed
 
 
-@dataclass(frozen=True)
+@frozen
 class UpdateParams:
     version: Annotated[str, Text(1, 64, r"[A-Za-z0-9.+_-]+")]
     sha256: Sha256
     timeout: Annotated[int, Between(1, 3600)] = 120
 
 
-@dataclass(frozen=True)
+@frozen
 class ProgramCommand:
     """What the service asks of its own executor only: a program of an automation, or the steps of an action."""
 
@@ -127,7 +127,7 @@ class ProgramCommand:
     protected: Annotated[Tuple[Annotated[str, Text(1, 255)], ...], Most(1000)] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandSent:
     """On the wire, type and params are only bounded: an agent answers what it does not know with a failed result, so
     that a newer server can talk to it. `check_params` is the strict part, on both sides."""
@@ -152,7 +152,7 @@ _OWN = {"program": checks_of(ProgramCommand)}
 
 
 # ---- what streams are asked for
-@dataclass(frozen=True)
+@frozen
 class FileGetParams:
     path: AbsolutePath
     role: Role = "operator"
@@ -161,13 +161,13 @@ class FileGetParams:
     digest: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class FilePutParams:
     path: AbsolutePath
     size: Size = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LogTailParams:
     source: LogKind = "journald"
     unit: Optional[ServiceName] = None
@@ -177,7 +177,7 @@ class LogTailParams:
     after: Place = None
 
 
-@dataclass(frozen=True)
+@frozen
 class MetricsParams:
     """There is nothing to choose."""
 

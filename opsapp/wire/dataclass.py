@@ -8,25 +8,26 @@ Must not: mean anything else than the standard library does.
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "frozen"]
 
-if TYPE_CHECKING:
-    from dataclasses import dataclass  # the types are those of the standard library
-else:
 
-    def dataclass(cls: Optional[type] = None, **options: Any) -> Any:
-        """What is not frozen, or asks for more than keywords, is made by the standard library."""
+def dataclass(cls: Optional[type] = None, **options: Any) -> Any:
+    """What is not frozen, or asks for more than keywords, is made by the standard library."""
 
-        def make(cls: type) -> type:
-            if not options.get("frozen") or options.keys() - {"frozen", "kw_only"}:
-                return dataclasses.dataclass(**options)(cls)
-            return _frozen(cls, options.get("kw_only", False))
+    def make(cls: type) -> type:
+        if not options.get("frozen") or options.keys() - {"frozen", "kw_only"}:
+            return dataclasses.dataclass(**options)(cls)
+        return _frozen(cls, options.get("kw_only", False))
 
-        return make if cls is None else make(cls)
+    return make if cls is None else make(cls)
+
+
+frozen = partial(dataclass, frozen=True)
 
 
 def _frozen(cls: type, kw_only: bool) -> type:

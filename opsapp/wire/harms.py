@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from .dataclass import dataclass
+from .dataclass import frozen
 from .kinds import Text
 from .records import InAnswers
 
@@ -12,7 +12,7 @@ Id = Annotated[str, Text(1, 64, r"[A-Za-z0-9_.:-]+")]
 MOST_HARMS = 20  # of one act that are recorded
 
 
-@dataclass(frozen=True)
+@frozen
 class Harm:
     """A condition that has become true since the act, and was known false right before it. Without a rule: a monitor
     that is down, of which no agent tells."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Callable, ClassVar, Dict, Literal, Mapping, O
 
 from .checks import OnWire, checks_of
 from .commands import STREAM_KINDS, CommandSent, Place, Sha256, Size, check_report, check_result
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import (
     JsonObject,
     WireError,
@@ -77,19 +77,19 @@ class SessionMessage:
     kind: ClassVar[str]
 
 
-@dataclass(frozen=True)
+@frozen
 class NamedMessage(SessionMessage):
     id: Id
 
 
-@dataclass(frozen=True)
+@frozen
 class StreamMessage(SessionMessage):
     stream: Stream
 
 
 # ---- the session itself
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class Hello(SessionMessage):
     kind = "hello"
 
@@ -109,7 +109,7 @@ class Hello(SessionMessage):
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class Welcome(SessionMessage):
     kind = "welcome"
 
@@ -121,7 +121,7 @@ class Welcome(SessionMessage):
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class Settings(SessionMessage):
     """What the configuration says to agents."""
 
@@ -132,19 +132,19 @@ class Settings(SessionMessage):
 
 
 @_by(BOTH)
-@dataclass(frozen=True)
+@frozen
 class Ping(NamedMessage):
     kind = "ping"
 
 
 @_by(BOTH)
-@dataclass(frozen=True)
+@frozen
 class Pong(NamedMessage):
     kind = "pong"
 
 
 @_by(BOTH)
-@dataclass(frozen=True)
+@frozen
 class Ack(NamedMessage):
     kind = "ack"
 
@@ -152,7 +152,7 @@ class Ack(NamedMessage):
 
 
 @_by(BOTH)
-@dataclass(frozen=True)
+@frozen
 class Refuse(SessionMessage):
     kind = "refuse"
 
@@ -164,7 +164,7 @@ class Refuse(SessionMessage):
 
 # ---- what the agent says; what has an effect on the service is acknowledged
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class Report(NamedMessage):
     kind = "report"
 
@@ -172,7 +172,7 @@ class Report(NamedMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class Result(NamedMessage):
     kind = "result"
 
@@ -180,7 +180,7 @@ class Result(NamedMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class OutcomeTold(NamedMessage):
     kind = "outcome"
 
@@ -188,7 +188,7 @@ class OutcomeTold(NamedMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class Started(SessionMessage):
     kind = "started"
 
@@ -197,7 +197,7 @@ class Started(SessionMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class OutputTold(SessionMessage):
     kind = "output"
 
@@ -207,7 +207,7 @@ class OutputTold(SessionMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class Probed(NamedMessage):
     kind = "probed"
 
@@ -218,7 +218,7 @@ class Probed(NamedMessage):
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class Probe(NamedMessage):
     kind = "probe"
 
@@ -226,7 +226,7 @@ class Probe(NamedMessage):
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class CommandTold(NamedMessage):
     kind = "command"
 
@@ -234,12 +234,12 @@ class CommandTold(NamedMessage):
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class CancelAsked(NamedMessage):
     kind = "cancel"
 
 
-@dataclass(frozen=True)
+@frozen
 class SignedPolicies:
     """The signature is over just this bundle; `policies.check_bundle` looks into it."""
 
@@ -248,14 +248,14 @@ class SignedPolicies:
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class PoliciesTold(SignedPolicies, NamedMessage):
     kind = "policies"
 
 
 # ---- streams: files, logs, metrics
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class Open(StreamMessage):
     kind = "open"
 
@@ -264,7 +264,7 @@ class Open(StreamMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class StreamOpened(StreamMessage):
     kind = "opened"
 
@@ -277,14 +277,14 @@ class StreamOpened(StreamMessage):
 
 
 @_by(BOTH)
-@dataclass(frozen=True)
+@frozen
 class Credit(StreamMessage):
     kind = "credit"
 
     bytes: Annotated[int, Between(1, 2**31)]
 
 
-@dataclass(frozen=True)
+@frozen
 class LogLine:
     time: Count = None
     line: Line = REQUIRED
@@ -297,7 +297,7 @@ class LogLine:
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class Lines(StreamMessage):
     kind = "lines"
 
@@ -305,7 +305,7 @@ class Lines(StreamMessage):
 
 
 @_by(BOTH)
-@dataclass(frozen=True)
+@frozen
 class Finish(StreamMessage):
     kind = "finish"
 
@@ -314,7 +314,7 @@ class Finish(StreamMessage):
 
 
 @_by(AGENT)
-@dataclass(frozen=True)
+@frozen
 class StreamClosed(StreamMessage):
     kind = "closed"
 
@@ -326,13 +326,13 @@ class StreamClosed(StreamMessage):
 
 
 @_by(SERVER)
-@dataclass(frozen=True)
+@frozen
 class Close(StreamMessage):
     kind = "close"
 
 
 # ---- what a poll is answered
-@dataclass(frozen=True)
+@frozen
 class PollAnswer:
     """An answer to a poll, without what an older agent does not know, or what is not news."""
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Set, Tuple, Type, 
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probes, webchecks
-from .dataclass import dataclass
+from .dataclass import frozen
 from .kinds import LEFT_OUT, REQUIRED, DeclaredField
 from .records import parts_of
 from .typesettings import (
@@ -179,4 +179,4 @@ def every_own() -> Any:
             own.setdefault(part.name, (Optional[types[part.name]] if default is None else types[part.name], default))
     defaults = {name: default for name, (_hint, default) in own.items()}
     hints = {name: hint for name, (hint, _default) in own.items()}
-    return dataclass(frozen=True)(type("EveryTypeSettings", (), {"__annotations__": hints, **defaults}))
+    return frozen(type("EveryTypeSettings", (), {"__annotations__": hints, **defaults}))

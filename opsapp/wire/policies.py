@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Mapping, Optional, Tuple
 from .actions import ACTIONS, HIGH
 from .checks import OnWire, checks_of
 from .conditions import ConditionError, parse
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import FieldProblem, WireError, record, text
 from .kinds import REQUIRED, Choice
 from .records import Between, Most, made
@@ -39,13 +39,13 @@ def _condition(value: Any) -> str:
     return condition
 
 
-@dataclass(frozen=True)
+@frozen
 class PolicyStep:
     action: Annotated[str, Choice(*_ALONE)]
     params: SmallObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy:
     leaves_out_null: ClassVar[bool] = True
 
@@ -58,7 +58,7 @@ class Policy:
     verify_timeout_s: Annotated[float, Between(0, 3600)] = VERIFY_TIMEOUT_S
 
 
-@dataclass(frozen=True)
+@frozen
 class PolicyTerms:
     policies: Annotated[Tuple[Policy, ...], Most(500)]
     offline_after_s: Annotated[float, Between(0.1, 86400)]
@@ -66,7 +66,7 @@ class PolicyTerms:
     budget_window_s: Annotated[float, Between(1, 86400)] = 3600
 
 
-@dataclass(frozen=True)
+@frozen
 class PolicyBundle(PolicyTerms):
     """It is stored and signed as JSON."""
 

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Annotated, Dict, Optional, Tuple
 
 from .checks import OnWire, checks_of
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import WireField, mapping, text
 from .kinds import REQUIRED, Choice, Text
 from .monitortypes import TYPES, every_own
@@ -20,7 +20,7 @@ from .webchecks import MOST_BODY, STATUS_RANGE
 Networks = Annotated[Tuple[Annotated[str, Text(0, 64)], ...], Most(1000)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ProbeAsked:
     """What every probe is asked; beside it goes what the type alone has."""
 
@@ -38,7 +38,7 @@ class ProbeAsked:
     body: Annotated[str, Text(0, MOST_BODY)] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProbeNetworks:
     allow: Networks = ()
     deny: Networks = ()

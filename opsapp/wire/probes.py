@@ -14,7 +14,7 @@ from typing import Annotated, Callable, Dict, List, NamedTuple, Optional, Protoc
 from urllib.parse import urlsplit
 
 from .checks import OnWire
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import mapping, number, text
 from .kinds import Text
 from .records import Between
@@ -68,7 +68,7 @@ def of_family(addresses: List[str], family: str) -> List[str]:
     return kept
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """What a probe saw, also as agents tell it. `ok` None: it could not look at all, which is neither up nor down.
     `degraded`: it is up, and the probe warns. `metrics` are what a plugin measured beside."""

@@ -1,6 +1,6 @@
 """A record is declared once, as a frozen dataclass whose annotations say what may stand in each field.
 
-    @dataclass(frozen=True)
+    @frozen
     class Retry:
         first_s: Annotated[float, Between(0.05, 3600), FormField("First wait")] = 5
         tries: Told[int] = 0

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Annotated, ClassVar, Dict, Literal, Optional, Tuple
 
 from .checks import OnWire, checks_of
-from .dataclass import dataclass
+from .dataclass import frozen
 from .fields import json_object, listing, text
 from .frames import OUTPUT_LIMIT
 from .harms import MOST_HARMS, Harm, Id
@@ -42,7 +42,7 @@ Processes = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentMetrics:
     """Numbers that are not known are left out."""
 
@@ -67,7 +67,7 @@ class AgentMetrics:
     top_processes: Processes = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Measurement(AgentMetrics):
     """What is remembered of a report, and what one node tells another of it."""
 
@@ -75,7 +75,7 @@ class Measurement(AgentMetrics):
     time: Count = None  # when it began, by the clock of the host
 
 
-@dataclass(frozen=True)
+@frozen
 class HostProfile:
     """What a host is, as told in a report and in the hello of a session."""
 
@@ -89,7 +89,7 @@ class HostProfile:
     boot_id: Short = None
 
 
-@dataclass(frozen=True)
+@frozen
 class CommandResult:
     """The service's own word on it has a status and a reason."""
 
@@ -104,13 +104,13 @@ class CommandResult:
     data: Annotated[Optional[Passed], OnWire(json_object(524288))] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class HeldCommand:
     command_id: Id
     state: Literal["running", "finished"]
 
 
-@dataclass(frozen=True)
+@frozen
 class LocalOutcome:
     """One step of a heal that an agent did alone."""
 
@@ -137,14 +137,14 @@ class LocalOutcome:
     metrics_after: SmallObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class AgentOutcome(LocalOutcome):
     """A local outcome as it waits for healing."""
 
     agent_id: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class HostReport(Measurement, HostProfile):
     component: ClassVar[str] = "Report"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Dict, NamedTuple, Optional, Tuple
 
-from .dataclass import dataclass
+from .dataclass import frozen
 from .jsonpath import parse_path
 from .kinds import Anything, CheckedBy, Choice, Text
 from .records import Between, FormField, IfSaid, Most, Sealed
@@ -65,7 +65,7 @@ ExpectedValue = Annotated[
 Comparison = Annotated[str, Choice(*COMPARISONS), FormField("The value is", "choice", unsaid="as usual")]
 
 
-@dataclass(frozen=True)
+@frozen
 class TypeSettings:
     """Those of most types: none."""
 
@@ -74,18 +74,18 @@ class TypeSettings:
         return {}
 
 
-@dataclass(frozen=True)
+@frozen
 class DnsSettings(TypeSettings):
     expected_value: ExpectedValue = None
 
 
-@dataclass(frozen=True)
+@frozen
 class KeywordSettings(TypeSettings):
     keyword: Annotated[str, Text(1, 1000), FormField("Keyword")]
     keyword_absent: Annotated[bool, FormField("Up when the keyword is missing", "flag", clears=True)] = False
 
 
-@dataclass(frozen=True)
+@frozen
 class JsonSettings(TypeSettings):
     json_path: Annotated[
         str, Text(1, 500), CheckedBy(_path_problem), FormField("JSON path", hint="For example $.status")
@@ -94,7 +94,7 @@ class JsonSettings(TypeSettings):
     comparison: Comparison = COMPARISONS[0]
 
 
-@dataclass(frozen=True)
+@frozen
 class PushSettings(TypeSettings):
     """`schedule`: when a call is due, instead of the interval, by the clock of `schedule_zone`."""
 
@@ -111,7 +111,7 @@ class PushSettings(TypeSettings):
     ] = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class PluginSettings(TypeSettings):
     command: Annotated[
         Tuple[Annotated[str, Text(0, 1000)], ...],
@@ -122,7 +122,7 @@ class PluginSettings(TypeSettings):
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class SnmpSettings(TypeSettings):
     """Monitors of other types have none of it in answers and in the store: lists have thousands of them."""
 

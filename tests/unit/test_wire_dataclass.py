@@ -6,19 +6,21 @@ import copy
 import dataclasses
 import pickle
 from dataclasses import FrozenInstanceError, asdict, field, fields, replace
+from functools import partial
 from inspect import signature
 from typing import get_type_hints
 
 import pytest
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import dataclass, frozen
 
 
 class Pair:
     """Two names for what is made in both ways."""
 
     def __init__(self, **options):
-        self.ours, self.theirs = (self.make(way, options) for way in (dataclass, dataclasses.dataclass))
+        theirs = partial(dataclasses.dataclass, frozen=True)
+        self.ours, self.theirs = (self.make(way, options) for way in (frozen, theirs))
 
     def make(self, way, options):
         @way(**options)
@@ -45,7 +47,7 @@ class Pair:
         return Host, Box
 
 
-@pytest.fixture(params=[{"frozen": True}, {"frozen": True, "kw_only": True}], ids=["places", "keywords"])
+@pytest.fixture(params=[{}, {"kw_only": True}], ids=["places", "keywords"])
 def pair(request):
     return Pair(**request.param)
 
@@ -103,7 +105,7 @@ def test_a_class_below_may_have_more_than_the_fields_and_never_changes_one(pair)
             del named.port
 
 
-@dataclass(frozen=True)
+@frozen
 class Node:
     """One that can hold itself."""
 
@@ -122,7 +124,7 @@ def test_what_is_not_frozen_is_the_standard_librarys():
     class Count:
         number: int = 0
 
-    @dataclass(frozen=True, slots=True)
+    @frozen(slots=True)
     class Place:
         name: str
 

@@ -16,7 +16,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.cluster.fence import store_id
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -107,16 +107,19 @@ def _changes(command: Command, without: str) -> bool:
     return command.type == "shell" and command.requested_by != without
 
 
-def command_of(root: Root, agent_id: str, command_id: str) -> CommandRecord | None:
+def _find(root: Root, agent_id: str, command_id: str) -> Command | None:
     agent = agents_of(root).get(agent_id)
-    command = agent.commands.get(command_id) if agent is not None else None
+    return None if agent is None else agent.commands.get(command_id)
+
+
+def command_of(root: Root, agent_id: str, command_id: str) -> CommandRecord | None:
+    command = _find(root, agent_id, command_id)
     return None if command is None else command.record
 
 
 def answer_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
     """The command's answer, None while it is open. What is gone is lost."""
-    agent = agents_of(root).get(agent_id)
-    command = agent.commands.get(command_id) if agent is not None else None
+    command = _find(root, agent_id, command_id)
     if command is None:
         return dict(UNKNOWN)
     return {name: getattr(command, name) for name in UNKNOWN} if command.final else None
@@ -126,7 +129,7 @@ def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
     """Cancel a command and return its status, which is `cancelled` at once when nobody else can have it."""
     agent = find_agent(root, agent_id)
     command = agent.commands[command_id]
-    agent.commands.cancel(command, node_of(root).clock.now())
+    agent.commands.cancel(command, now_of(root))
     settle(root, agent, ended=[command_id] if command.final else [])
     wake_after_commit(root, QUEUE)
     return command.status
@@ -134,8 +137,7 @@ def cancel_command(root: Root, agent_id: str, command_id: str) -> str:
 
 def recall_command(root: Root, agent_id: str, command_id: str) -> bool:
     """Recall a command that nobody has been given, instead of stopping one that somebody may have begun."""
-    agent = agents_of(root).get(agent_id)
-    command = agent.commands.get(command_id) if agent is not None else None
+    command = _find(root, agent_id, command_id)
     if command is None or command.status != "queued" or command.offered_to is not None:
         return False
     return cancel_command(root, agent_id, command_id) == "cancelled"
@@ -157,7 +159,7 @@ def tell(root: Root, agent: Agent, ended: Sequence[str] = ()) -> None:
 def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[CommandSent], list[str]]]:
     """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before it
     is sent: from then on only the agent knows."""
-    now, offers = node_of(root).clock.now(), {}
+    now, offers = now_of(root), {}
     for agent in at_work(root, sessions):
         session, machine = sessions[agent.id], agent.state.machine_id
         clockmoves.settle(root, agent)
@@ -182,13 +184,13 @@ def fitting(commands: list[CommandSent]) -> list[CommandSent]:
 def acknowledged(root: Root, agent_id: str, command_id: str) -> None:
     agent = agents_of(root).get(agent_id)
     if agent is not None:
-        agent.commands.acknowledge(command_id, node_of(root).clock.now())
+        agent.commands.acknowledge(command_id, now_of(root))
 
 
 def started(root: Root, agent_id: str, command_id: str, at: float) -> None:
     agent = agents_of(root).get(agent_id)
     if agent is not None:
-        agent.commands.start(command_id, at, node_of(root).clock.now())
+        agent.commands.start(command_id, at, now_of(root))
         tell(root, agent)
 
 
@@ -197,7 +199,7 @@ def take_result(root: Root, agent_id: str, result: CommandResult, session: str) 
     session says that is no longer the agent's, or of another machine than the one that has the command."""
     agent = agents_of(root).get(agent_id)
     if agent is not None and agent.state.session == session:
-        now, machine = node_of(root).clock.now(), agent.state.machine_id
+        now, machine = now_of(root), agent.state.machine_id
         ended = agent.commands.finish(result, now, machine)
         settle(root, agent, ended=[result.command_id] if ended else [])
 

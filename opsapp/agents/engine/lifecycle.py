@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opsapp.agents import resources
 from opsapp.agents.resources import Agent, add_agent, agents_on, remove_agent, replace_key
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.series import erasure
 from opsapp.tree.root import Root
@@ -21,7 +21,7 @@ from .memory import memory_of
 
 
 def create(root: Root, label: str, tags: Sequence[str]) -> tuple[str, str]:
-    now = node_of(root).clock.now()
+    now = now_of(root)
     agent_id, key = add_agent(root, label, tags, now)
     touched(root, agent_id)
     told = {"agent_id": agent_id, "label": label, "hostname": "", "status": "pending", "previous": None}
@@ -90,7 +90,7 @@ def delete(root: Root, agent: Agent) -> None:
 
 
 def let_go(root: Root, gone: DeletedAgent) -> None:
-    erasure.forget(root, gone.agent.series.values(), int(node_of(root).clock.now() * 1000))
+    erasure.forget(root, gone.agent.series.values(), int(now_of(root) * 1000))
 
 
 def put_back(root: Root, gone: DeletedAgent) -> None:

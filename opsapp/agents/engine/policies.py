@@ -14,7 +14,7 @@ from typing import NamedTuple
 from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 from opsapp.wire.fields import WireError
 from opsapp.wire.messages import SignedPolicies
@@ -51,7 +51,7 @@ def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: 
     which only grows. Invalid when the agent would refuse them."""
     agent = find_agent(root, agent_id)
     version = version_of(agent) + 1
-    now = node_of(root).clock.now()
+    now = now_of(root)
     given = PolicyBundle(**vars(terms), agent_id=agent_id, version=version, issued_at=now, expires_at=expires_at)
     bundle = plain(given)
     try:

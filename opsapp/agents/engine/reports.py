@@ -11,7 +11,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.cluster.fence import store_id
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.commands import CommandSent
@@ -50,7 +50,7 @@ def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, sessio
 
 def take_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
     """Store the outcome of a local heal for healing, with its time by our clock."""
-    at = by_our_clock(outcome.created_at, skew, node_of(root).clock.now())
+    at = by_our_clock(outcome.created_at, skew, now_of(root))
     keep_outcome(root, agent_id, replace(outcome, created_at=at))
     wake_after_commit(root, OUTCOMES)
 
@@ -99,7 +99,7 @@ def note_series(root: Root, agent: Agent, report: HostReport) -> None:
 
 def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, object] | None) -> None:
     if manifest is not None and (agent.manifest is None or agent.manifest.values != manifest):
-        agent.manifest = Manifest(dict(manifest), node_of(root).clock.now())
+        agent.manifest = Manifest(dict(manifest), now_of(root))
         touched(root, agent.id)
 
 
@@ -130,11 +130,17 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
 def note_stop(root: Root, agent: Agent) -> None:
     """Its last word: it is `stopped` from now on, and shown so, until it is heard again."""
     state = agent.state
-    state.last_seen = state.stopped_at = node_of(root).clock.now()
+    state.last_seen = state.stopped_at = now_of(root)
     tell(root, agent, state.status)
 
 
 def tell(root: Root, agent: Agent, before: str) -> None:
+    stopped_at = agent.state.stopped_at
+    emit_of(root, agent, before, **({} if stopped_at is None else {"stopped_at": int(stopped_at)}))
+
+
+def emit_of(root: Root, agent: Agent, before: str, **more: int) -> None:
+    """Every node reads the agent again, and clients of /api/stream hear of it."""
     touched(root, agent.id)
     told = {
         "agent_id": agent.id,
@@ -144,8 +150,7 @@ def tell(root: Root, agent: Agent, before: str) -> None:
         "previous": before,
         "at": int(agent.state.changed_at),
     }
-    stopped_at = agent.state.stopped_at
-    emit(root, "agent", told if stopped_at is None else {**told, "stopped_at": int(stopped_at)})
+    emit(root, "agent", {**told, **more})
 
 
 def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:

@@ -8,8 +8,7 @@ from typing import Protocol
 from opsapp.agents.resources import Agent, agents_of, find_agent
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.cluster.fence import store_id
-from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.commands import CommandSent
 from opsapp.wire.messages import Hello
@@ -54,7 +53,7 @@ def close_session(root: Root, agent_id: str, session: str) -> None:
     """Close the session unless another one has taken its place; the agent may only be restarted."""
     agent = _without_session(root, agent_id, session)
     if agent is not None:
-        agent.state.last_seen = node_of(root).clock.now()
+        agent.state.last_seen = now_of(root)
 
 
 def stop_session(root: Root, agent_id: str, session: str) -> None:
@@ -101,21 +100,9 @@ def _without_session(root: Root, agent_id: str, session: str) -> Agent | None:
 def flag_clone(root: Root, agent_id: str) -> None:
     agent = agents_of(root).get(agent_id)
     if agent is not None:
-        agent.state.clone_at = node_of(root).clock.now()
-        touched(root, agent_id)
-        emit(
-            root,
-            "agent",
-            {
-                "agent_id": agent_id,
-                "label": agent.label,
-                "hostname": agent.hostname,
-                "status": agent.state.status,
-                "previous": agent.state.status,
-                "clone_detected_at": int(agent.state.clone_at),
-                "at": int(agent.state.clone_at),
-            },
-        )
+        agent.state.clone_at = now_of(root)
+        at = int(agent.state.clone_at)
+        reports.emit_of(root, agent, agent.state.status, clone_detected_at=at, at=at)
 
 
 def store_report(root: Root, agent_id: str, report: HostReport, ip: str, session: str) -> None:

@@ -17,7 +17,7 @@ from opsapp.healing.records import NewRule
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.looks import QueueLook
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
@@ -56,7 +56,7 @@ class ProposalApproval:
 def _add_rule(root: Root, approval: Approval) -> None:
     settings = made(NewRule, approval.plan["rule"])
     rule_id = settings.id or new_id()
-    healing.add(root, rule_id, settings, node_of(root).clock.now())
+    healing.add(root, rule_id, settings, now_of(root))
     _note(root, approval, "healing.rule.create", rule_id)
 
 
@@ -79,7 +79,7 @@ def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed
     """The `Allowance` of the pipeline: its question uses the yes up, whatever comes of it."""
     desk = desk_of(root)
     grant = desk.grants.get(rule_id)
-    if grant is None or grant.case_id is not None or grant.until <= node_of(root).clock.now():
+    if grant is None or grant.case_id is not None or grant.until <= now_of(root):
         return None
     proposal = approvals_of(root).find(grant.request_id)
     if proposal is None or any(proposal.plan[name] != plan.get(name) for name in BOUND):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from opsapp.healing.records import NewRule
 from opsapp.healing.whatif import Compared, Count, Rehearsed, SavedMinutes, StopCount
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import AnyValues
 from opsapp.wire.records import AT_TIMES, SaidAs, plain
 
@@ -18,7 +18,7 @@ ACTION: Literal["action"] = "action"
 RULE: Literal["rule"] = "rule"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionPlan:
     """`params` with defaults, as a heal's plan has them. `rule`: the one that carries it out."""
 
@@ -33,14 +33,14 @@ class ActionPlan:
     rule: NewRule
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RulePlan:
     what: Literal["rule"] = RULE
     rule: NewRule
     condition: str
 
 
-@dataclass(frozen=True)
+@frozen
 class RunPlan:
     """Only the digest of a run is kept here: its own request has the plan."""
 
@@ -49,7 +49,7 @@ class RunPlan:
     what: Literal["run"] = "run"
 
 
-@dataclass(frozen=True)
+@frozen
 class ProposedDeed:
     """`plan` is what people allow, bound by its digest. `needs`: the role that allows it."""
 
@@ -64,7 +64,7 @@ def digest_of(plan: ActionPlan | RulePlan | RunPlan) -> str:
     return hashlib.sha256(json.dumps(plain(plan), sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
+@frozen
 class FiringInShort:
     at: Count
     target: str
@@ -74,14 +74,14 @@ class FiringInShort:
     blocked_by: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class HoldsNow:
     holds: Count
     false: Count
     unknown: Count
 
 
-@dataclass(frozen=True)
+@frozen
 class PastInShort:
     since: Annotated[Count, SaidAs("from")]
     until: Annotated[Count, SaidAs("to")]
@@ -109,12 +109,12 @@ def in_short(past: Rehearsed, now: Compared) -> PastInShort:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class WouldRunOn:
     host: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ProposalOpened:
     """What the assistant is told. `already`: an equal one waits."""
 

@@ -19,7 +19,7 @@ from opsapp.healing.interfaces import proposed as healing
 from opsapp.healing.whatif import Rehearsed
 from opsapp.lib.addresses import public_text
 from opsapp.lib.problems import Conflict, Invalid
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.records import plain
@@ -125,7 +125,7 @@ def _ask(root: Root, asker: Asker, deed: ProposedDeed, reason: str, rehearsed: R
         deed.risk,
         subjects=_subjects(plan),
     )
-    request = approvals.request(root, wanted, node_of(root).clock.now())
+    request = approvals.request(root, wanted, now_of(root))
     return _opened(root, asker, request.__name__, digest, plan.what)
 
 
@@ -143,13 +143,7 @@ def _run(root: Root, asker: Asker, given: ProposeRun) -> ProposalOpened:
         return known
     proposer = _proposer(asker, given.reason, "operator")
     run = request_run(
-        root,
-        node_of(root).clock.now(),
-        given.automation_id,
-        inputs=given.inputs,
-        by=asker.title,
-        origin=ORIGIN,
-        proposed=proposer,
+        root, now_of(root), given.automation_id, inputs=given.inputs, by=asker.title, origin=ORIGIN, proposed=proposer
     )
     request_id: str = run["request_id"]
     hosts = approvals_of(root)[request_id].plan["hosts"]

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Anything, AnyValues
 from opsapp.wire.records import AT_TIMES, SaidAs
 
 MimeType = Annotated[str, SaidAs("mimeType")]
 
 
-@dataclass(frozen=True)
+@frozen
 class RpcAnswer:
     id: Annotated[str | int, Anything()]
     result: Annotated[object, Anything()]
     jsonrpc: str = "2.0"
 
 
-@dataclass(frozen=True)
+@frozen
 class RpcFault:
     code: int
     message: str
 
 
-@dataclass(frozen=True)
+@frozen
 class RpcRefusal:
     id: Annotated[str | int, Anything()]
     error: RpcFault
     jsonrpc: str = "2.0"
 
 
-@dataclass(frozen=True)
+@frozen
 class TextContent:
     text: str
     type: str = "text"
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolHints:
     """A proposal does nothing: it is not destructive, and an equal one is the same."""
 
@@ -48,7 +48,7 @@ class ToolHints:
     is_open_world: Annotated[bool, SaidAs("openWorldHint")] = False
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolListed:
     name: str
     title: str
@@ -57,25 +57,25 @@ class ToolListed:
     annotations: ToolHints
 
 
-@dataclass(frozen=True)
+@frozen
 class ToolResult:
     content: tuple[TextContent, ...]
     is_error: Annotated[bool, SaidAs("isError")]
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadAnswer:
     note: str
     data: Annotated[object, Anything()]
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadPage(ReadAnswer):
     total: int
     next_cursor: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceListed:
     uri: str
     name: str
@@ -84,7 +84,7 @@ class ResourceListed:
     description: Annotated[str, AT_TIMES] = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceTemplate:
     uri: Annotated[str, SaidAs("uriTemplate")]
     name: str
@@ -92,26 +92,26 @@ class ResourceTemplate:
     mime: MimeType
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceText:
     uri: str
     mime: MimeType
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceRead:
     contents: tuple[ResourceText, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class PromptArgument:
     name: str
     description: str
     required: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class PromptListed:
     name: str
     title: str
@@ -119,13 +119,13 @@ class PromptListed:
     arguments: tuple[PromptArgument, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class PromptMessage:
     content: TextContent
     role: str = "user"
 
 
-@dataclass(frozen=True)
+@frozen
 class PromptRead:
     description: str
     messages: tuple[PromptMessage, ...]

@@ -7,10 +7,8 @@ from opsapp.auth import resources
 from opsapp.auth.interfaces import IUserDeleted
 from opsapp.auth.records import Source, UserShown
 from opsapp.lib.problems import Conflict, NotFound
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
-
-from .signin import now_of
 
 
 def user_of(root: Root, username: str) -> resources.User:

@@ -13,14 +13,13 @@ from opsapp.auth import resources
 from opsapp.auth.logic.names import password_problem, username_problem
 from opsapp.auth.records import UserShown
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, now_of
 from opsapp.tree.root import Root
 
 from . import directory
 from .accountchanges import change, not_local, remove, user_of
 from .limits import count_attempt, proof_counters, turn_of
 from .passwords import hash_password, hashing_of, verify_password
-from .signin import now_of
 
 log = logging.getLogger(__name__)
 

@@ -6,13 +6,12 @@ from opsapp.audit.engine import Actor, note, refusals_noted
 from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, now_of
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of
 from .limits import count_attempt, proof_counters
 from .secondfactor import accept
-from .signin import now_of
 
 
 def confirm(node: Node, username: str, session_id: str, password: str | None, code: str | None, actor: Actor) -> int:

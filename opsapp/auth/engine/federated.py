@@ -12,11 +12,12 @@ from opsapp.auth.logic.claims import username_for
 from opsapp.auth.records import LoggedIn, SecondStepDue, Source
 from opsapp.auth.resources import federation, teams
 from opsapp.lib.problems import Conflict, Forbidden, Problem
+from opsapp.runtime.node import now_of
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
 from . import provisionedaccounts
-from .signin import Client, now_of, open_session
+from .signin import Client, open_session
 
 
 class Arrival(NamedTuple):

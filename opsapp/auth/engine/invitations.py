@@ -9,13 +9,13 @@ from opsapp.auth.logic.names import password_problem
 from opsapp.auth.records import InvitationMade, InvitationRecord, LoggedIn
 from opsapp.auth.resources.invitations import BY_SHELL, Invitation, find_invitation, invitations_of, invite, is_invited
 from opsapp.lib.problems import Conflict, Invalid, NotFound
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from .limits import count_attempt, login_counters, turn_of
 from .passwords import hash_password, hashing_of
-from .signin import Client, now_of, open_session
+from .signin import Client, open_session
 
 
 def make(root: Root, wanted: InvitationRecord, actor: Actor) -> InvitationMade:

@@ -23,11 +23,10 @@ from opsapp.auth.resources.users import AccountChange, User
 from opsapp.auth.scimconfig import ScimSettings
 from opsapp.lib.problems import Conflict
 from opsapp.lib.provisioned import GroupName, ProvisionedPerson, same_name
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 
 from . import accountchanges
-from .signin import now_of
 
 NOT_YET = "viewer"  # the role of who has none before the first sign-in says it
 UNIQUE = "uniqueness"

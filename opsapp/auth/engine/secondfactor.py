@@ -17,14 +17,14 @@ from opsapp.auth.records import LoggedIn, RecoveryCodes, TotpBegun
 from opsapp.auth.resources.secondfactor import PURPOSE
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.threads.fair import Whose
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of
 from .limits import count_attempt, in_turn, login_counters, proof_counters, too_many
-from .signin import Client, login_refused, now_of, open_session
+from .signin import Client, login_refused, open_session
 
 ISSUER = "opsapp"
 STEP_S = 30

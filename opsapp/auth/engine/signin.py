@@ -11,7 +11,7 @@ from opsapp.auth.config import LoginSettings
 from opsapp.auth.logic.names import username_problem
 from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.lib.problems import Unauthenticated
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, now_of
 from opsapp.tree.root import Root
 
 from .browsers import Held
@@ -90,7 +90,3 @@ def login_refused(node: Node, username: str, client: Client, reason: str, action
     """What nobody can be called is left out: it may be a password in the wrong field."""
     name = None if username_problem(username) else username
     refused(node, Actor(name, client.ip), action, name or "", reason)
-
-
-def now_of(root: Root) -> float:
-    return node_of(root).clock.now()

@@ -8,11 +8,9 @@ from opsapp.audit.engine import Actor
 from opsapp.auth.records import TeamSettings
 from opsapp.auth.resources import teams
 from opsapp.runtime.ascode.kinds import StoredEntry
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
-
-from .signin import now_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:

@@ -17,7 +17,7 @@ from opsapp.wire.records import made
 @api.get(Invitations, role="admin", query=Paging, returns=[InvitationRecord])
 def invitations(context: Invitations, request: Request) -> list[InvitationRecord]:
     """Links that can still be used, without the links themselves."""
-    live = open_invitations(request.root, request.node.clock.now())
+    live = open_invitations(request.root, request.now)
     return [row.describe() for row in page_of(request, live)]
 
 

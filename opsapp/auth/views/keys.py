@@ -28,7 +28,7 @@ def wrong_key(request: Request, sound: JsonObject) -> dict[str, str]:
 
 
 def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
-    end, now = sound.get("expires_at"), int(request.node.clock.now())
+    end, now = sound.get("expires_at"), int(request.now)
     if end is None:
         return {}
     if end <= now:
@@ -55,7 +55,7 @@ def keys(context: Keys, request: Request) -> list[KeyShown]:
 )
 def create_key(context: Keys, request: Request) -> JsonObject:
     """A new API key; the key itself is shown this once."""
-    body, now = request.valid_body, request.node.clock.now()
+    body, now = request.valid_body, request.now
     body["expires_at"] = end_of(own_user(request), body["expires_at"], int(now))
     if body["role"] not in roles_up_to(request.caller.role):
         raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
@@ -84,5 +84,5 @@ def stream_ticket(context: Api, request: Request) -> records.TicketMade:
     """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
     caller = request.caller
     count_ticket(request.node, request.root, caller.name)
-    now = request.node.clock.now()
+    now = request.now
     return records.TicketMade(make_ticket(request.root, caller.kind, caller.name, caller.session_id, now))

@@ -134,7 +134,7 @@ def confirm(context: Me, request: Request) -> Deferred:
 def sessions(context: MySessions, request: Request) -> list[SessionShown]:
     """The caller's live sessions: the one that asks, then the newest."""
     user = own_user(request)
-    live = resources.sessions_of(request.root, user, request.node.clock.now())
+    live = resources.sessions_of(request.root, user, request.now)
     rows = [session.shown(request.caller.session_id) for session in reversed(live)]
     return page_of(request, sorted(rows, key=lambda row: not row.current))
 

@@ -50,7 +50,7 @@ def _unread(damage: Damage) -> TeamRecord:
 )
 def create_team(context: Teams, request: Request) -> Created:
     """A new team. Its members see what its tags reach from now on, and nothing else."""
-    team = engine.create(request.root, made(TeamRecord, request.valid_body), request.node.clock.now())
+    team = engine.create(request.root, made(TeamRecord, request.valid_body), request.now)
     request.audit("team.create", team.__name__, after=plain(team.record()))
     return Created(team.__name__)
 

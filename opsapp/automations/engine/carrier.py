@@ -25,7 +25,7 @@ from opsapp.automations.resources import Run, automations_of, board_of, healed_b
 from opsapp.lib.masks import masked
 from opsapp.runtime.atwork import Work, within
 from opsapp.runtime.events import Event as Told
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, now_of
 from opsapp.runtime.queue import until_stored
 from opsapp.tree.root import Root
 
@@ -52,7 +52,7 @@ def anything(root: Root, now: float) -> bool:
 
 def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[list[Job], bool]:
     """What this node has to begin now, marked as its own by the commit; and whether anything else moved."""
-    now, board = flow.node_of(root).clock.now(), board_of(root)
+    now, board = now_of(root), board_of(root)
     # a node may have been killed while it moved them with the clock
     moved = clockmoves.PIECES.goes_on(root) or flow.moment_come(root, now)
     flow.promote(root, now)
@@ -112,13 +112,13 @@ def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
     run = run_of(root, run_id)
     if run is None or run.owner != owner:
         return False
-    notices.write(root, run, text, flow.node_of(root).clock.now())
+    notices.write(root, run, text, now_of(root))
     return not run.output.cut
 
 
 def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: AttemptEnd) -> None:
     """The outcome, once: a run that is another's by now, or over, is left as it is."""
-    run, now = run_of(root, run_id), flow.node_of(root).clock.now()
+    run, now = run_of(root, run_id), now_of(root)
     if run is None or run.owner != owner or run.attempt != attempt:
         return
     notices.write(root, run, text, now)

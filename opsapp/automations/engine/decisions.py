@@ -6,7 +6,7 @@ from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Run, automations_of, run_of, runs_of
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 
 from . import flow
@@ -40,7 +40,7 @@ class RunApproval:
         run = run_of(root, approval.about["run_id"])
         if run is None or run.status != "pending_approval":
             return
-        now = node_of(root).clock.now()
+        now = now_of(root)
         if approval.status == "approved":
             accepted(root, run.automation_id)
             _go_on(root, run, now)

@@ -13,7 +13,7 @@ from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import run_of
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.events import Event
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.tree.root import Root
 
 from .notices import write
@@ -29,7 +29,7 @@ def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
     run = run_of(root, run_id)
     if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
         return False
-    write(root, run, text, node_of(root).clock.now())
+    write(root, run, text, now_of(root))
     return not run.output.cut
 
 

@@ -19,11 +19,12 @@ from opsapp.automations.records import (
 )
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.lib.durations import whole
+from opsapp.runtime.node import now_of
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
-from . import approval_requests, flow, notices, schedules
+from . import approval_requests, notices, schedules
 from .reach import LOOKED_AT, SeenRuns, narrowed
 
 
@@ -70,7 +71,7 @@ def row(root: Root, automation: Automation) -> AutomationRow:
 
 def _standing(root: Root, automation: Automation) -> AutomationStands:
     state, plan = automation.state, automations_of(root).plan_for(automation.id)
-    following = schedules.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
+    following = schedules.next_of(root, automation.id, plan, now_of(root))
     next_run = None if following is None else int(following.at)
     return AutomationStands(automation.id, whole(state.last_run), state.last_status, next_run)
 

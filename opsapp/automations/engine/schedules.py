@@ -22,7 +22,7 @@ from opsapp.notify.engine import tell
 from opsapp.runtime.clocks.clock import STEP_S
 from opsapp.runtime.cluster.leases import check
 from opsapp.runtime.events import Event
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.projection import Projection
 from opsapp.runtime.threads.supervisor import PULSE_S
 from opsapp.tree.damage import is_damage
@@ -108,7 +108,7 @@ def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: fl
 def read(root: Root, automation_id: str) -> NextRun | None:
     """The next run, behind what was handled, and none before the automation's settings were made."""
     handled, plan = board_of(root).clock.handled, automations_of(root).plan_for(automation_id)
-    made_at = min(plan.made_at, node_of(root).clock.now()) if plan else 0.0  # later: by a clock that was ahead
+    made_at = min(plan.made_at, now_of(root)) if plan else 0.0  # later: by a clock that was ahead
     row = next_of(root, automation_id, plan, max(handled[0] - 0.001, made_at))
     if row is not None and (row.at, row.automation_id) <= handled:
         row = next_of(root, automation_id, plan, row.at)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, Number, Object, Scalar, Text, Whole
 from opsapp.wire.records import FormField, Most, made
 
 KINDS = {"string": Text(0, 20_000), "integer": Whole(), "number": Number(), "boolean": Flag()}
 
 
-@dataclass(frozen=True)
+@frozen
 class Input:
     """What may, or must, be given to a run."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from opsapp.lib.visible import name_kind
 from opsapp.wire.commands import DESCRIPTORS
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, FormField, Most
 from opsapp.wire.urls import text_problem, web_problem
@@ -73,7 +73,7 @@ class Params:
         return self
 
 
-@dataclass(frozen=True)
+@frozen
 class Targeted(Params):
     """Says on which hosts it runs. Where none is named it runs on a node of this service."""
 
@@ -97,7 +97,7 @@ class Targeted(Params):
         return "agents" if self.targets else "here"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ProgramParams(Targeted):
     """`descriptors`: what the program reads from a sealed descriptor, whose number its environment has instead."""
 
@@ -112,7 +112,7 @@ class ProgramParams(Targeted):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ScriptParams(ProgramParams):
     script: Annotated[str, Text(1, 65_000), FormField("Script", "script")]
     interpreter: Annotated[
@@ -135,7 +135,7 @@ class ScriptParams(ProgramParams):
         return Script("script", self.script, shelltext.shell_of(interpreter, self.script))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ServiceParams(Targeted):
     service: Annotated[
         str, Text(1, 255, r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", "nginx"), FormField("Service", hint="nginx")
@@ -143,7 +143,7 @@ class ServiceParams(Targeted):
     action: Annotated[str, Choice(*SERVICE_ACTIONS), FormField("What to do", "choice")]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class AgentCommandParams(ProgramParams):
     command: Annotated[str, Text(1, 65_000), FormField("Command", "script")]
     timeout: Annotated[int | None, Between(1, 3600), FormField("Time limit of the command", "duration")] = None
@@ -157,7 +157,7 @@ class AgentCommandParams(ProgramParams):
         return Script("command", self.command, shelltext.DEFAULT_SHELL)
 
 
-@dataclass(frozen=True)
+@frozen
 class WebhookParams(Params):
     url: Annotated[
         str,
@@ -176,7 +176,7 @@ class WebhookParams(Params):
         return "here"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class NotificationParams(Params):
     channels: Annotated[
         tuple[Annotated[str, Text(1, 200)], ...],

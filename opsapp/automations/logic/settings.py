@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from opsapp.lib import cron
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import ByField, CheckedBy, Choice, Text
 from opsapp.wire.records import Between, DeclaredObject, FormField, InAnswers, Most, settings_of
 
@@ -59,7 +59,7 @@ InputsDeclared = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class AutomationSettings:
     sample: ClassVar[dict[str, Any]] = {"name": "Clean up", "type": "script", "params": {"script": "echo done"}}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import made, plain
 
 from .inputs import Input
@@ -102,7 +102,7 @@ echo "$found zombies"
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class BuiltIn:
     id: str
     name: str

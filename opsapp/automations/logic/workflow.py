@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import FormField, Most, SaidAs
 
 from .params import ID, Params
@@ -25,7 +25,7 @@ class Step(NamedTuple):
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class WorkflowStep:
     """A part of a workflow, and the steps that follow it."""
 
@@ -38,7 +38,7 @@ class WorkflowStep:
         return [name for name in (self.on_success, self.on_failure) if name]
 
 
-@dataclass(frozen=True)
+@frozen
 class CompositeParams(Params):
     automations: Annotated[tuple[Used, ...], Most(50, least=1), FormField("Automations, in order", "rows")]
     stop_on_failure: Annotated[bool, FormField("Stop when one fails", "flag")] = True
@@ -66,7 +66,7 @@ class CompositeParams(Params):
         return Step(None, None, "failed", "failed steps: " + ", ".join(bad)) if bad else Step(None, None, GOOD)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class WorkflowParams(Params):
     start: Annotated[str | None, ID, FormField("First step", hint="Empty: the first of the list")] = None
     steps: Annotated[

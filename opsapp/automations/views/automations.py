@@ -67,7 +67,7 @@ def update_automation(context: Automation, request: Request) -> Updated:
     before, settings = context.definition.settings, edits.with_changes(request.root, context, request.valid_body)
     bodies.require_author(request, context.settings, settings)
     editor = edits.Editor(request.caller.name, request.caller.role == "admin")
-    edits.update(request.root, context, settings, editor, request.node.clock.now())
+    edits.update(request.root, context, settings, editor, request.now)
     request.audit("automation.update", context.id, before=before, after=context.definition.settings)
     return Updated()
 
@@ -76,7 +76,7 @@ def update_automation(context: Automation, request: Request) -> Updated:
 def delete_automation(context: Automation, request: Request) -> Deleted:
     """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=context.definition.settings)
-    gone = edits.remove(request.root, context, request.node.clock.now())
+    gone = edits.remove(request.root, context, request.now)
     undoable(request, "automation", context.settings.name, context.id, gone)
     return Deleted()
 
@@ -93,7 +93,7 @@ def delete_automation(context: Automation, request: Request) -> Deleted:
 )
 def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""
-    given, now = bodies.inputs(request, context), request.node.clock.now()
+    given, now = bodies.inputs(request, context), request.now
     run = request_run(request.root, now, context.id, inputs=given, by=request.caller.name, origin="manual")
     told = {"name": context.name, "run_id": run["run_id"], "status": run["status"]}
     request.audit("automation.run", context.id, after=told)
@@ -103,7 +103,7 @@ def run_automation(context: Automation, request: Request) -> Any:
 @api.act(Incident, "runs", body=schemas.RunFromIncident, returns=schemas.RunStarted, audit="automation.run")
 def run_from_incident(context: Incident, request: Request) -> Any:
     """Runs an automation for this incident, whose war room shows the run."""
-    asked, now, origin = request.valid_body, request.node.clock.now(), f"{FROM}{context.id}"
+    asked, now, origin = request.valid_body, request.now, f"{FROM}{context.id}"
     run = request_run(
         request.root, now, asked["automation_id"], inputs=asked["inputs"], by=request.caller.name, origin=origin
     )

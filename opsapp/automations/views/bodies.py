@@ -54,7 +54,7 @@ def webhook(token: str) -> dict[str, str]:
 def create(request: Request, settings: AutomationSettings, action: str) -> dict[str, str]:
     """`action`: as the audit log calls it."""
     require_author(request, settings)
-    made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
+    made = edits.create(request.root, settings, request.caller.name, request.now)
     request.audit(action, made.id, after=settings.stored())
     return {"id": made.id, "status": "created", **webhook(made.token)}
 

@@ -45,7 +45,7 @@ def get_run(context: Run, request: Request) -> Any:
 @api.act(Run, "cancel", returns=schemas.RunAfter, audit="run.cancel", teams="act")
 def cancel_run(context: Run, request: Request) -> Any:
     """Ends a run that waits or is under way."""
-    who, now = request.caller.name, request.node.clock.now()
+    who, now = request.caller.name, request.now
     status = flow.cancel(request.root, context, by=who, why=f"cancelled by {who}", now=now)
     request.audit("run.cancel", context.id, after={"automation_id": context.automation_id})
     return {"run_id": context.id, "status": status}

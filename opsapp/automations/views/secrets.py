@@ -43,7 +43,7 @@ def list_secrets(context: Secrets, request: Request) -> Any:
 )
 def create_secret(context: Secrets, request: Request) -> Any:
     """A new secret; its value is never shown again."""
-    wanted, now = made(NewSecret, request.valid_body), request.node.clock.now()
+    wanted, now = made(NewSecret, request.valid_body), request.now
     secret = context.add(request.root, wanted.name, wanted.value, request.caller.name, now)
     for automation_id in wanted.allowed_for:
         secret.allow(automation_id)
@@ -70,7 +70,7 @@ def get_secret(context: Secret, request: Request) -> Any:
 def update_secret(context: Secret, request: Request) -> Any:
     """Another value; without one it keeps the value that it has."""
     if "value" in request.valid_body:
-        context.put(request.root, request.valid_body["value"], request.caller.name, request.node.clock.now())
+        context.put(request.root, request.valid_body["value"], request.caller.name, request.now)
     request.audit("secret.update", context.__name__, after={"name": context.name})
     return done(context, "updated")
 

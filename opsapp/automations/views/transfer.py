@@ -42,7 +42,7 @@ def export_automations(context: Automations, request: Request) -> Any:
 )
 def import_automations(context: Automations, request: Request) -> Any:
     """All of the list as new automations, or none of it."""
-    who, now = request.caller.name, request.node.clock.now()
+    who, now = request.caller.name, request.now
     entries, wrong = bodies.listed(request)
     bodies.require_author(request, *entries.values())
     ids = edits.import_all(request.root, entries, wrong, who, now)

@@ -37,7 +37,7 @@ def whose(context: WebhookAddress, request: Request) -> Automation:
 def call_webhook(context: WebhookAddress, request: Request) -> Any:
     """Runs the automation; a JSON body gives the inputs."""
     automation = whose(context, request)
-    now = request.node.clock.now()
+    now = request.now
     webhook_calls.count(request.root, automation, now)
     inputs = bodies.webhook_inputs(request, automation)
     return webhook_calls.called(request.root, automation, inputs, request.client_ip, now)

@@ -6,7 +6,7 @@ from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval
 from opsapp.automations.engine import accepted, written_by
 from opsapp.healing.resources import healing_of
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 
 from .approvals import ground_gone
@@ -47,4 +47,4 @@ class HealApproval:
         if approval.targets:
             book.announce(root, approval.__name__)
         else:
-            book.arrived(root, approval.__name__, node_of(root).clock.now())
+            book.arrived(root, approval.__name__, now_of(root))

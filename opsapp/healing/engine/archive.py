@@ -15,7 +15,7 @@ from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.runtime.secrets.chainkey import chain_key
 from opsapp.runtime.store import archive
 from opsapp.runtime.store.archive import ArchivePage
@@ -50,7 +50,7 @@ def ledger_page(root: Root, after: str) -> ArchivePage:
     key = chain_key(root)
     rows = [_row(ledger, place, entry_id, key) for place, entry_id in places]
     go_on = len(places) == archive.PAGE and places[-1][0] < last
-    about = {} if after else _about(ledger, node_of(root).clock.now())
+    about = {} if after else _about(ledger, now_of(root))
     unreadable = sum(row["entry"] is None for row in rows)
     return ArchivePage(rows, f"{places[-1][0]}-{last}" if go_on else None, unreadable, about)
 

@@ -7,7 +7,7 @@ from opsapp.healing.resources import clockmoves, healing_of
 from opsapp.maintenance.engine import move_healing
 from opsapp.runtime.clocks.pieces import ClockPieces, WaitingKind
 from opsapp.runtime.cluster import leases
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 
 LEASE = QUEUE = "healing"
@@ -17,7 +17,7 @@ def move(root: Root, by: float) -> None:
     """Cases are written down for `move_on`, as is what hangs on them."""
     leases.check(root, LEASE)
     PIECES.begin(root, by)
-    healing_of(root).move(by, node_of(root).clock.now())
+    healing_of(root).move(by, now_of(root))
     move_healing(root, by)
 
 
@@ -35,7 +35,7 @@ def is_left(root: Root) -> bool:
 
 
 def _since(root: Root, by: float) -> float:
-    return clockmoves.since(by, node_of(root).clock.now())
+    return clockmoves.since(by, now_of(root))
 
 
 def _deeds(root: Root) -> list[str]:

@@ -12,7 +12,7 @@ from opsapp.healing.records import ChainStep, RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.runtime.config import Configuration
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 from opsapp.wire.readings import CLOCK_OFF
 
@@ -137,7 +137,7 @@ def declare(root: Root, config: Configuration) -> None:
     healing, settings = healing_of(root), config[HealingSettings]
     if settings.cusum is not None:
         log.warning("healing.cusum in the configuration has no effect any more: healing.change is in its place")
-    now = node_of(root).clock.now()
+    now = now_of(root)
     wanted: dict[str, tuple[str, RuleSettings]] = {rule.id: ("yaml", rule) for rule in settings.rules}
     if settings.default_rules:
         wanted |= {rule_id: ("default", rule) for rule_id, rule in DEFAULT_RULES.items() if rule_id not in wanted}

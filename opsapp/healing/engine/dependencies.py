@@ -18,7 +18,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
-from .inventory import fleet_access
+from .inventory import inventory_of
 from .pipeline import world_now
 from .world import failing_of
 
@@ -45,7 +45,7 @@ def watched(root: Root) -> set[str]:
     """What is measured now and not down, by name. Nothing is known of other targets."""
     statuses = statuses_now(node_of(root), root)
     names: set[str] = set()
-    for member in fleet_access(root).inventory(root):
+    for member in inventory_of(root):
         if member.online if member.is_agent else statuses.get(member.subject) in WELL:
             names.update((member.name, *member.names))
     return names
@@ -86,7 +86,7 @@ def graph_at(root: Root, at: int, window: float) -> DependencyGraph:
 
 
 def known_targets(root: Root) -> set[str]:
-    names = {name for member in fleet_access(root).inventory(root) for name in (member.name, *member.names)}
+    names = {name for member in inventory_of(root) for name in (member.name, *member.names)}
     return names | set(healing_of(root).dependencies.entries)
 
 

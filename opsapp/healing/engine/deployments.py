@@ -30,7 +30,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.rights import Sight, TagsOfMany
 from opsapp.tree.root import Root, root_above
 
-from .inventory import Inventory, fleet_access
+from .inventory import Inventory, inventory_of
 from .reach import NamedSubject, subjects
 
 DAY_S = 86_400
@@ -78,7 +78,7 @@ def _inventory(root: Root) -> Inventory:
     """Return the inventory with what was added a moment ago: a pipeline may add a monitor and post the deployment
     next."""
     register_of(node_of(root)).catch_up(root)
-    return fleet_access(root).inventory(root)
+    return inventory_of(root)
 
 
 def _key(inventory: Inventory, kind: str, name: str) -> str | None:

@@ -28,7 +28,7 @@ from opsapp.wire.readings import split
 
 from .alerts import WatchedRule, watched_rules
 from .foresight import Foresight, MetricNews, Point, RuleThreshold, is_about, limits_of, read, settled, threshold_of
-from .inventory import Member, fleet_access
+from .inventory import Member, inventory_of
 
 LANE = "forecasts"
 AGENTS = 10  # in one transaction
@@ -106,7 +106,7 @@ def is_coming(row: ForecastRecord) -> bool:
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
     rules = watched_rules(rule.record for rule in healing_of(root).rules.values())
-    return fleet_access(root).inventory(root).agents, rules
+    return inventory_of(root).agents, rules
 
 
 def examine(

@@ -26,7 +26,7 @@ from opsapp.runtime.threads.supervisor import WorkerState
 from opsapp.tree.root import Root
 
 from . import holds
-from .inventory import fleet_access
+from .inventory import inventory_of
 from .pipeline import LEASE, engine_of, world_now
 
 LATE_S = 10.0
@@ -86,7 +86,7 @@ def _sick(root: Root, healing: Healing, components: list[WorkerState], now: floa
     troubles = executor_trouble(node), provider_trouble(node), directory_trouble(node), forwarding_trouble(root)
     reasons += [trouble for trouble in troubles if trouble]
     reasons += _braked(healing, world_now(root))
-    agents = fleet_access(root).inventory(root).agents
+    agents = inventory_of(root).agents
     away = sum(1 for member in agents if not (member.online or member.unheard))
     if agents and 2 * away >= len(agents):
         reasons.append(f"{away} of {len(agents)} agents are away")
@@ -99,7 +99,7 @@ def _notes(root: Root) -> list[str]:
     notes = [f"{step.told(node)}; everything goes on" for step in node.clock_steps.recent()]
     restarted = executor_history(node)
     notes += [restarted] if restarted else []
-    agents = fleet_access(root).inventory(root).agents
+    agents = inventory_of(root).agents
     unheard = sum(1 for member in agents if member.unheard)
     if unheard:
         notes.append(f"{unheard} of {len(agents)} agents: not heard at the moment, with time left to come back")

@@ -18,7 +18,7 @@ from opsapp.lib.zones import wall
 from opsapp.maintenance.engine import board_of, end_healing, healing_windows, open_healing
 from opsapp.maintenance.resources import HealingWindow, windows_of
 from opsapp.notify.engine import tell
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -110,7 +110,7 @@ def leave(root: Root, by: str) -> None:
 
 
 def _anew(root: Root, action: str, target: str, asked: PauseSpan, by: str) -> HealingWindow:
-    now = node_of(root).clock.now()
+    now = now_of(root)
     until = end_of(asked, now) or now
     for window in _on(root, action):
         if (window.record.target, window.record.created_by) == (target, by):
@@ -121,7 +121,7 @@ def _anew(root: Root, action: str, target: str, asked: PauseSpan, by: str) -> He
 
 
 def _on(root: Root, action: str) -> list[HealingWindow]:
-    now = node_of(root).clock.now()
+    now = now_of(root)
     return [window for window in healing_windows(root, now) if window.record.action == action]
 
 
@@ -137,7 +137,7 @@ def _name(agent: Agent) -> str:
 
 
 def _tell_of_host(root: Root, agent: Agent, title: str, text: str) -> None:
-    tell(root, node_of(root).clock.now(), key=f"hands-off:{agent.id}", kind="agent.hands_off", severity="info",
+    tell(root, now_of(root), key=f"hands-off:{agent.id}", kind="agent.hands_off", severity="info",
          title=title, text=text, tags=("healing",), ids={"agent": agent.id}, despite_window=True)  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def _tell_of_host(root: Root, agent: Agent, title: str, text: str) -> None:
 
 def pause(root: Root, asked: PauseSpan, by: str) -> bool:
     """Whether anything changed."""
-    healing, now = healing_of(root), node_of(root).clock.now()
+    healing, now = healing_of(root), now_of(root)
     until = end_of(asked, now)
     wanted = Pause(True, by, now, until, asked.reason)
     if healing.paused and until is None and not asked.reason:
@@ -158,7 +158,7 @@ def pause(root: Root, asked: PauseSpan, by: str) -> bool:
 
 
 def resume(root: Root, by: str) -> bool:
-    healing, now = healing_of(root), node_of(root).clock.now()
+    healing, now = healing_of(root), now_of(root)
     if not healing.paused:
         return False
     healing.pause = Pause(False, by, now)
@@ -176,5 +176,5 @@ def end_pause(root: Root, now: float) -> None:
 
 
 def _tell_of_pause(root: Root, kind: str, severity: str, title: str, text: str) -> None:
-    tell(root, node_of(root).clock.now(), key=f"healing:{kind}", kind=kind, severity=severity, title=title, text=text,
+    tell(root, now_of(root), key=f"healing:{kind}", kind=kind, severity=severity, title=title, text=text,
          tags=("healing",), ids={})  # fmt: skip

@@ -25,7 +25,7 @@ from opsapp.runtime.store.groupcommit import GroupCommit
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
 
-from .inventory import Inventory, fleet_access
+from .inventory import Inventory, inventory_of
 from .toldevents import subject_of, target_of
 
 QUEUE = "inlets"
@@ -104,7 +104,7 @@ def inlet_of(root: Root, token: str) -> Inlet | None:
 
 
 def take_all(root: Root, posts: Sequence[SentEvents]) -> list[EventsTaken | NotFound]:
-    inventory = fleet_access(root).inventory(root)  # first: it shows nothing new to a transaction that has written
+    inventory = inventory_of(root)  # first: it shows nothing new to a transaction that has written
     return [_take_of(root, inventory, post) for post in posts]
 
 

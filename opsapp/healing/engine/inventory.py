@@ -212,3 +212,7 @@ class FleetAccess(Protocol):
 
 def fleet_access(root: Root) -> FleetAccess:
     return node_of(root).registry.getUtility(IFleetAccess)
+
+
+def inventory_of(root: Root) -> Inventory:
+    return fleet_access(root).inventory(root)

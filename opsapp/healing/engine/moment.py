@@ -27,7 +27,7 @@ from opsapp.wire.spoken import spoken_action
 
 from .alerts import WatchedRule, watched_rules
 from .deployments import of_moment
-from .inventory import Member, fleet_access
+from .inventory import Member, inventory_of
 from .momentmarks import MOST, MomentSubject, drawn, entries_of, marks_of, runs_asked
 from .past_readings import KeptReading, kept_readings, needs
 from .readings import instances
@@ -56,7 +56,7 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight
         subject = _within(subject, kind, sight)
     span = span_asked(asked.since, asked.until, asked.at, subject.usual, now)
     agent, monitors = subject.agent, subject.monitors
-    by_subject = fleet_access(root).inventory(root).by_subject
+    by_subject = inventory_of(root).by_subject
     keys = ([f"agent:{agent.id}"] if agent else []) + [f"monitor:{monitor.id}" for monitor in monitors]
     members = [by_subject[key] for key in keys if key in by_subject]
     reading = node.series.reading(root)
@@ -110,7 +110,7 @@ def _of_host(root: Root, agent_id: str, now: float) -> MomentSubject | None:
     agent = agents_of(root).find(agent_id)
     if agent is None:
         return None
-    members = fleet_access(root).inventory(root)
+    members = inventory_of(root)
     ids = [member.item_id for member in members if not member.is_agent and member.agent_id == agent_id]
     known = (monitors_of(root).find(monitor_id) for monitor_id in ids[:MOST_MONITORS])
     monitors = tuple(monitor for monitor in known if monitor is not None)

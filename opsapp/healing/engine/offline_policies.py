@@ -22,7 +22,7 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import NotFound
 from opsapp.runtime.cluster import leases
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.secrets.chainkey import chain_key, keyed_draw
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
@@ -80,7 +80,7 @@ def read(root: Root, agents: list[Member]) -> dict[str, GivenPolicies]:
     """What an older version gave is a share of the fleet's limit too."""
     present = {member.item_id: _read(root, member.item_id) for member in agents}
     holding = {agent_id: given for agent_id, given in present.items() if given is not None}
-    shares, now = _shares(root), node_of(root).clock.now()
+    shares, now = _shares(root), now_of(root)
     for agent_id, given in holding.items():
         if given.terms.policies and given.expires_at > now and agent_id not in shares.held:
             shares.give(agent_id, GivenShare(given.terms.budget, given.expires_at, now))
@@ -94,7 +94,7 @@ def draw(root: Root, agent_ids: list[str]) -> dict[str, int]:
     def lot(agent_id: str) -> float | None:
         return keyed_draw(key, f"share {agent_id}")
 
-    _shares(root).expire(node_of(root).clock.now())
+    _shares(root).expire(now_of(root))
     return alone.drawn_shares(settings, agent_ids, lot)
 
 

@@ -44,7 +44,7 @@ from .alerts import Alerts, Fired, Past, watched_rules
 from .clocks import LEASE, is_left, move, move_on
 from .context import PipelineContext, StepResult
 from .holds import end_pause, hands_off_over, tell_hands_off_over
-from .inventory import IFleetAccess, Inventory, fleet_access
+from .inventory import IFleetAccess, Inventory, fleet_access, inventory_of
 from .offline_policies import report_local
 from .readings import LiveReadings
 from .toldevents import IToldReader, ToldReader
@@ -266,7 +266,7 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[int, ...] = ()) -> Store
     healing, rules = healing_of(root), healing_of(root).rules
     version = (rules.version, len(rules.keys()))
     return StoreLook(
-        fleet_access(root).inventory(root),
+        inventory_of(root),
         healing.paused,
         healing.told.version,
         version,
@@ -378,4 +378,4 @@ def world_now(root: Root) -> World:
     node = node_of(root)
     engine = engine_of(node)
     failing = engine.alerts.watching.failing() if engine else {}
-    return world.build(root, node.clock.now(), fleet_access(root).inventory(root), failing)
+    return world.build(root, node.clock.now(), inventory_of(root), failing)

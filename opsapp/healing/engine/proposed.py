@@ -19,7 +19,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
 from . import rehearsals, rehearse
-from .inventory import Member, fleet_access
+from .inventory import Member, inventory_of
 
 
 def rehearsed(node: Node, draft: NewRule, days: float, since: float | None, until: float | None) -> Rehearsed:
@@ -33,13 +33,13 @@ compared = rehearse.compare
 
 def host_called(root: Root, name: str) -> Host | None:
     """The one that goes by this name or id."""
-    inventory = fleet_access(root).inventory(root)
+    inventory = inventory_of(root)
     member = inventory.agent_named(name)
     return None if member is None or member.agent_id is None else inventory.hosts.get(member.agent_id)
 
 
 def monitor_called(root: Root, name: str) -> Member | None:
-    monitors = [member for member in fleet_access(root).inventory(root) if not member.is_agent]
+    monitors = [member for member in inventory_of(root) if not member.is_agent]
     return next((monitor for monitor in monitors if name in monitor.names), None)
 
 

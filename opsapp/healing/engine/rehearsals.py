@@ -24,7 +24,7 @@ from opsapp.runtime.serieswork import SeriesRetention
 from opsapp.tree.root import Root
 
 from .alerts import WatchedRule, watched_rules
-from .inventory import Inventory, Member, fleet_access
+from .inventory import Inventory, Member, inventory_of
 from .lift import elsewhere
 from .past_readings import KeptReading, ReadingColumn, Stretch, kept_readings, merged, needs, read, stretches
 from .pipeline import world_now
@@ -64,7 +64,7 @@ def policy_of(root: Root, draft: NewRule, span: AskedTime) -> PastPolicy:
     world = drafted(root, rule_id, draft, world).over(world)
     rule = replace(world.rules[rule_id], enabled=True)
     [watched] = watched_rules([rule])
-    inventory = fleet_access(root).inventory(root)
+    inventory = inventory_of(root)
     targets, without = _targets(root, watched, inventory)
     most = int(TARGET_DAYS * DAY / (span.until - span.since))
     if len(targets) > most:

@@ -38,13 +38,13 @@ from opsapp.healing.whatif import (
     SimulatedWindow,
 )
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition, parse
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.readings import FAMILIES, PLUGIN, split
 
-from .inventory import Member, fleet_access
+from .inventory import Member, inventory_of
 from .pipeline import IHealingEngine, world_now
 from .readings import LiveReadings, instances, read
 
@@ -72,7 +72,7 @@ class Scene(NamedTuple):
     cases: Sequence[CaseRecord] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class RehearsedEvent:
     """The stages are asked when their answer is needed. Its case may have been held before."""
 
@@ -153,7 +153,7 @@ def dry_run(root: Root, asked: EventAsked, draft: DeclaredRule | None = None) ->
         raise Invalid({"event.rule_id": "there is no such rule"})
     condition, severity = asked.condition or rule.condition, asked.severity or rule.severity
     said = About(asked.source, condition, asked.target, severity, asked.metrics)
-    event = event_about(said, asked.rule_id, fleet_access(root).inventory(root), present.now)
+    event = event_about(said, asked.rule_id, inventory_of(root), present.now)
     world = _told(event.about.metrics, present)
     held = replace(world, unmeasured=lambda *_: False, doubtful=lambda _: False)  # it is about what is known now
     scene = Scene(world, held, tuple(healing_of(root).book.on_target(event.about.target)))
@@ -211,8 +211,8 @@ def _told(metrics: Metrics, world: World) -> World:
 def compare(root: Root, text: str, targets: RuleTargets | None) -> Compared:
     """Compare the condition with whatever reports something that it names; with `targets`, also with those of them that
     do not."""
-    readings, condition, now = _readings(root), parse(text), node_of(root).clock.now()
-    members = [member for member in fleet_access(root).inventory(root) if member.is_among(targets)]
+    readings, condition, now = _readings(root), parse(text), now_of(root)
+    members = [member for member in inventory_of(root) if member.is_among(targets)]
     looks = [look for member in members for look in _looks(member, readings, condition, now)]
     if targets is None:
         looks = [look for look in looks if look.readings]
@@ -227,7 +227,7 @@ def names(root: Root) -> list[ReadingRecord]:
     readings = _readings(root)
     examples: dict[tuple[str, str], tuple[OfWhat, object, str]] = {}
     subjects: dict[tuple[str, str], set[str]] = {}
-    for member in fleet_access(root).inventory(root):
+    for member in inventory_of(root):
         of: OfWhat = "host" if member.is_agent else "monitor"
         for key, (value, _) in readings.samples(member.subject).items():
             if value is None or isinstance(value, dict | list) or (of == "monitor") != key.startswith(OF_MONITORS):

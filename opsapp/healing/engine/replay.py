@@ -46,7 +46,7 @@ from opsapp.wire.conditions import reread
 from opsapp.wire.heals import HostAnswer
 
 from .dependencies import refuse_mistakes
-from .inventory import Member, fleet_access
+from .inventory import Member, inventory_of
 from .pipeline import world_now
 from .rehearse import WOULD, PolicyChange, Scene, event_about, rehearse
 
@@ -103,7 +103,7 @@ def present(root: Root) -> tuple[World, list[Member]]:
     world = world_now(root)
     kept = ("now", "rules", "trust", "settings", "graph", "hosts", "server")
     policy = {name: getattr(world, name) for name in kept}
-    return World(**policy), fleet_access(root).inventory(root)
+    return World(**policy), inventory_of(root)
 
 
 def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRecord], int | None]:

@@ -18,7 +18,7 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
-from .inventory import fleet_access
+from .inventory import inventory_of
 
 Seen = TypeVar("Seen")
 
@@ -57,7 +57,7 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
 
 def _refuse_absent(root: Root, agent_id: str) -> None:
     """It would roll back when it returns, perhaps long after somebody wanted it."""
-    host = fleet_access(root).inventory(root).by_subject.get(f"agent:{agent_id}")
+    host = inventory_of(root).by_subject.get(f"agent:{agent_id}")
     if host is None:
         raise Conflict("The agent of this heal no longer exists.", code="no_host")
     if not host.online:

@@ -22,7 +22,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
-from .inventory import Inventory, fleet_access
+from .inventory import Inventory, inventory_of
 from .readings import ToldReadings
 
 
@@ -136,7 +136,7 @@ def _named(family: str, name: str) -> str:
 
 def shown(root: Root, inlets: Iterable[Inlet]) -> list[InletRecord]:
     """Inlets and how they stand."""
-    by_inlet, inventory = healing_of(root).told.by_inlet, fleet_access(root).inventory(root)
+    by_inlet, inventory = healing_of(root).told.by_inlet, inventory_of(root)
     reader: ToldReader = node_of(root).registry.getUtility(IToldReader)
     seen, ahead = reader.seen(root, inventory), AGES.ahead(root)
     return [_shown(inlet, by_inlet.get(inlet.__name__), seen.get(inlet.__name__), ahead) for inlet in inlets]
@@ -167,7 +167,7 @@ def listed(root: Root, inlet: Inlet, limit: int | None, offset: int) -> ListedEv
     events = healing_of(root).told.by_inlet.get(inlet.__name__)
     if events is None:
         return ListedEvents([], 0)
-    inventory, ahead = fleet_access(root).inventory(root), AGES.ahead(root)
+    inventory, ahead = inventory_of(root), AGES.ahead(root)
     return ListedEvents(
         [_described(event, inlet, inventory, ahead) for event in events.newest(limit, offset)], int(events.count())
     )

@@ -20,7 +20,7 @@ from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.stages import moves
 from opsapp.healing.stages.case import CaseRecord, ClosedCase
 from opsapp.healing.stages.ledger import OUTCOMES, STATES, LedgerRecord
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 
 from . import trusted
@@ -79,7 +79,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
 
 def _chained(root: Root, key: bytes) -> Iterator[Broken]:
     ledger, edited = healing_of(root).ledger, trusted.held(root).edited
-    verdict = ledgercheck.verdict(ledger, key, node_of(ledger).clock.now())
+    verdict = ledgercheck.verdict(ledger, key, now_of(ledger))
     if not verdict.valid:
         yield Broken(verdict.first_bad or 0, f"the chain: {verdict.reason}")
     if edited:

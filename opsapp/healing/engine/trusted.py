@@ -27,7 +27,7 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.trust import LevelChange, Trust
 from opsapp.monitoring.resources import monitors_of
 from opsapp.notify.engine import tell
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.secrets.chainkey import is_shut
 from opsapp.tree.root import Root
 from opsapp.wire.spoken import spoken_target
@@ -77,7 +77,7 @@ def let_fall(root: Root, rule_ids: Collection[str]) -> None:
     """Let the rules' trust fall in the store too, unless this node lacks the key and cannot tell."""
     if is_shut(root):
         return
-    healing, now = healing_of(root), node_of(root).clock.now()
+    healing, now = healing_of(root), now_of(root)
     for rule_id in rule_ids:
         state, rule = healing.trust[rule_id], healing.rules.get(rule_id)
         if rule is None:

@@ -30,7 +30,7 @@ from opsapp.wire.spoken import spoken_action, spoken_condition, spoken_target
 
 from . import world
 from .casestory import wave_of
-from .inventory import Inventory, fleet_access
+from .inventory import Inventory, inventory_of
 from .pipeline import engine_of
 
 MOST = 50
@@ -87,7 +87,7 @@ def _names(root: Root, incident: IncidentRecord) -> list[str]:
         return []
     monitor = monitors_of(root).find(incident.monitor_id)
     agent_id = monitor.record.agent_id if monitor is not None else None
-    hosts = [member.name for member in fleet_access(root).inventory(root).agents if member.agent_id == agent_id]
+    hosts = [member.name for member in inventory_of(root).agents if member.agent_id == agent_id]
     return [incident.monitor_name, *hosts]
 
 
@@ -178,7 +178,7 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
     asked = _hanging(graph, targets)
     if not asked:
         return {}
-    inventory = fleet_access(root).inventory(root)
+    inventory = inventory_of(root)
     failing = _failing(root, inventory, graph, now)
     above = {target: graph.suppressor(inventory.in_graph(target), failing) for target in asked}
     return {target: cause[0] for target, cause in above.items() if cause is not None}
@@ -190,7 +190,7 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
     hanging = set(_hanging(graph, [failure.target for failure in failures]))
     if not hanging:
         return {}
-    inventory = fleet_access(root).inventory(root)
+    inventory = inventory_of(root)
     seen = world.build(root, now, inventory, {})
     seen = replace(seen, failing=_failing(root, inventory, graph, now))
     asked: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 from opsapp.lib import chains
 from opsapp.lib.chains import GENESIS
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 from opsapp.wire.records import AT_TIMES, SaidAs
 
@@ -60,7 +60,7 @@ class FoldedTally(NamedTuple):
     signature: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LedgerVerdict:
     """The check began at the entry `from`: before it, a signed mark stands for `folded` entries. `head`: of one that
     was given; `unknown` where its links were folded away."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .backtest import AHEAD, Card, band_of, mixed
 from .candidates import DAY_H, Origin, since_step
@@ -24,7 +24,7 @@ FADING, UNSURE = 0.9, 0.5  # by the hour, what the newest reading was off
 DAYS_BEYOND = (4, 5, 6, 8, 10, 12, 15, 18, 22, 26, 30)
 
 
-@dataclass(frozen=True)
+@frozen
 class FanPoint:
     """95 of 100 outcomes lie between `low` and `high`, half of them between the inner two."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 
 STAGES = ("correlation", "planning", "execution", "verification", "ledger", "trust")
@@ -17,7 +17,7 @@ RESULTS = ("passed", "stopped", "lowered", "waits", "noted")
 VERIFIED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
-@dataclass(frozen=True)
+@frozen
 class CaseGate:
     """`gate`: a stable word; `subject`: its action, phase or person; `detail`: its figure or reason."""
 

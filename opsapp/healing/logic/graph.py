@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Annotated
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import Most, Told
 
@@ -17,7 +17,7 @@ TYPES = ("service", "external", "host", "container", "monitor")
 BAD_TYPE = f"bad type: must be one of {', '.join(TYPES)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Dependency:
     """As people declare it."""
 
@@ -27,12 +27,12 @@ class Dependency:
     depends_on: Annotated[tuple[Annotated[str, Text(1, 1000)], ...], Most(1000, unique=True)] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphNode(Dependency):
     source: Told[str] = "api"
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphMistake:
     target: str
     error: str

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from opsapp.lib.durations import DurationKind, seconds
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 from opsapp.wire.records import Between
 
@@ -22,7 +22,7 @@ NEARLY_GONE = 0.1
 SHORTEST_S = 3600.0  # over which there is a budget
 
 
-@dataclass(frozen=True)
+@frozen
 class Stake:
     """`said`: the whole reason; `by` and `until` where a person gave it."""
 
@@ -32,7 +32,7 @@ class Stake:
     until: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Lowered:
     level: Level
     instead_of: Level
@@ -42,7 +42,7 @@ class Lowered:
         return f"{self.level} instead of {self.instead_of}: {'; '.join(stake.said for stake in self.reasons)}"
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleBudget:
     """The availability in percent that a target's monitors are to have over so long."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 ENOUGH = 5  # cases without a heal before a wait is suggested
 ITS_OWN = 20  # from so many cases of its own on a rule borrows nothing
@@ -19,7 +19,7 @@ class Duration(NamedTuple):
     recovered: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class StillBroken:
     """From `seconds` on."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import JsonKind, Number, Whole, Wrong
 from opsapp.wire.records import Between, DeclaredObject, Most
 
@@ -14,7 +14,7 @@ FIRST, GROWTH = 1, (0.1, 0.5, 1.0)
 NEARLY = 1e-9  # what a product of floats may be short of a whole number
 
 
-@dataclass(frozen=True)
+@frozen
 class WaveSizes:
     """`first`, then these shares of all; the last one repeats."""
 

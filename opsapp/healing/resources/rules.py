@@ -17,7 +17,7 @@ from opsapp.healing.stages.trust import EDITED, Trust, evidence, needs, redefine
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.runtime.secrets.sealedfields import SealedFields
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
@@ -240,7 +240,7 @@ def put_rule_back(root: Root, gone: DeletedRule) -> None:
     if gone.state is not None and gone.state.is_sound(root):
         healing.trust[rule_id] = gone.state
     healing.rules[rule_id] = gone.rule
-    _trusted(root, gone.rule, node_of(root).clock.now())
+    _trusted(root, gone.rule, now_of(root))
 
 
 def drop_rule(root: Root, rule_id: str) -> DeletedRule:
@@ -250,7 +250,7 @@ def drop_rule(root: Root, rule_id: str) -> DeletedRule:
     if rule_id in healing.trust:
         del healing.trust[rule_id]
     healing.rules.touch(root)
-    healing.book.review(root, rule_id, node_of(root).clock.now())
+    healing.book.review(root, rule_id, now_of(root))
     return gone
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from opsapp.wire.causes import CAUSES
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 
 FAILED = ("failed", "rolled_back")
@@ -14,7 +14,7 @@ TAKEN = ("verified", *FAILED, "inconclusive", "lost")  # outcomes of a step that
 CHAIN_OVER = (*FAILED, "skipped")  # outcomes of a case whose chain has come to its end
 
 
-@dataclass(frozen=True)
+@frozen
 class CauseNamed:
     """As the host said before the last step or after it failed."""
 
@@ -22,14 +22,14 @@ class CauseNamed:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CaseCause(CauseNamed):
     """`evidence`: for operators; of the unit of a private log for admins."""
 
     evidence: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class FoundCause(CaseCause):
     """`unit`: whose log the evidence may be of."""
 

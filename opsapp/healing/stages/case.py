@@ -11,7 +11,7 @@ from opsapp.healing.logic.rules import names_of
 from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.conditions import without_event
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import made, plain
 from opsapp.wire.verdicts import LooksSeen, ProofWindow
 
@@ -104,7 +104,7 @@ class PendingLook(NamedTuple):
 State = TypeVar("State", bound="CaseRecord")
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class CaseRecord:
     """`events`: by rule, how many it stands for."""
 
@@ -179,21 +179,21 @@ MOVING = (
 SHARED = tuple(field.name for field in fields(CaseRecord))
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class CorrelatingCase(CaseRecord):
     """Held for the alert of what it depends on; or waits for the end of a window."""
 
     state = "correlating"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanningCase(CaseRecord):
     """A case before a step of its chain, or one that waits for its host or its turn."""
 
     state = "planning"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class AwaitingCase(CaseRecord):
     """People decide."""
 
@@ -203,7 +203,7 @@ class AwaitingCase(CaseRecord):
 BeforeAct = TypeVar("BeforeAct", PlanningCase, AwaitingCase)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class CommandedCase(CaseRecord):
     """Waits for the answer to a command."""
 
@@ -212,7 +212,7 @@ class CommandedCase(CaseRecord):
     sent_at: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SnapshotCase(CommandedCase):
     """The host takes a snapshot."""
 
@@ -220,7 +220,7 @@ class SnapshotCase(CommandedCase):
     phase = "snapshot"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ActingCase(CommandedCase):
     """The action runs."""
 
@@ -228,7 +228,7 @@ class ActingCase(CommandedCase):
     phase = "execute"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class RollingBackCase(CommandedCase):
     """`verdict`: what is known of the action by then, and `doubt` why."""
 
@@ -238,7 +238,7 @@ class RollingBackCase(CommandedCase):
     doubt: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ConfirmingCase(CommandedCase):
     """Verified; the agent is told to keep what it would undo."""
 
@@ -247,13 +247,13 @@ class ConfirmingCase(CommandedCase):
     asked_twice: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SettlingCase(CaseRecord):
     state = "settling"
     heal: Heal
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class VerifyingCase(CaseRecord):
     """`asked_under`: the fence token of who asked for a measurement; the last four: what the looks have seen."""
 
@@ -280,7 +280,7 @@ class VerifyingCase(CaseRecord):
         return replace(self, seen_at=seen.newest, well_since=seen.well_since, well_looks=seen.well, flaps=seen.flaps)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class ClosedCase(CaseRecord):
     """`late`: entries of what came afterwards and belongs to it: rule -> ledger id."""
 

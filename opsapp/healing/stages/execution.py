@@ -7,7 +7,7 @@ from typing import Annotated
 
 from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS, Action
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.heals import LOST, UNSTARTED, HostAnswer, StepEnd
 from opsapp.wire.records import AT_TIMES
 
@@ -168,7 +168,7 @@ def end_step(
     return EndCase(case, outcome, reason, entry=known)
 
 
-@dataclass(frozen=True)
+@frozen
 class RollbackPlan:
     """In words for the dry run and the approval."""
 

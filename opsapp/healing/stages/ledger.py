@@ -10,7 +10,7 @@ from opsapp.healing.logic import bounds, chain
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.harms import Harm
 from opsapp.wire.records import made, plain
 
@@ -106,7 +106,7 @@ class LedgerRecord(NamedTuple):
         return self.state == "final"
 
 
-@dataclass(frozen=True)
+@frozen
 class Effectiveness:
     """Nothing is known of what was never tried."""
 

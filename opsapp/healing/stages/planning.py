@@ -10,7 +10,7 @@ from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import Action
 from opsapp.wire.causes import CAUSES
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.fields import WireError
 
 from .case import CaseRecord
@@ -25,7 +25,7 @@ ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
 Caps = list[tuple[str, str]]  # a level, and why it is no higher
 
 
-@dataclass(frozen=True)
+@frozen
 class PreflightCheck:
     check: str
     passed: bool
@@ -40,7 +40,7 @@ class StepChoice(NamedTuple):
     params: JsonObject
 
 
-@dataclass(frozen=True)
+@frozen
 class SkippedStep:
     step: int
     action: str

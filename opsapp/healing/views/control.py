@@ -113,7 +113,7 @@ def lift(context: Healing, request: Request) -> Any:
 def wait(context: Healing, request: Request) -> Any:
     """How long to wait before acting costs the least expected downtime, and what it saves. For who is in a team as
     lift, by the rule's own cases alone."""
-    return worth.wait(request.root, _rule_asked(request), request.node.clock.now(), borrows=request.sight is None)
+    return worth.wait(request.root, _rule_asked(request), request.now, borrows=request.sight is None)
 
 
 def _rule_asked(request: Request) -> str:

@@ -51,7 +51,7 @@ def list_deployments(context: Deployments, request: Request) -> list[DeploymentR
 def post_deployment(context: Deployments, request: Request) -> Created:
     """Something was deployed: a mark on the axis of the hosts and monitors that are named (or have the tag, as
     `tag:NAME`), or of all. Without `at` it was now. Who is in a team names what the team may act on."""
-    said, now = made(DeploymentSettings, request.valid_body), request.node.clock.now()
+    said, now = made(DeploymentSettings, request.valid_body), request.now
     deployment = engine.post(request.root, context, said, request.caller.name, now)
     request.audit("deployment.create", deployment.id, after=deployment.fields)
     return Created(deployment.id)

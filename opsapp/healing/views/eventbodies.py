@@ -91,7 +91,7 @@ def received(request: Request, inlet: Inlet) -> Any:
         return Sink(Receiving(request.node, inlet.__name__).receive, limit=MOST_BYTES)
     body = EventBody()
     judged, last = body.feed(request.body), body.end()
-    node, now = request.node, request.node.clock.now()
+    node, now = request.node, request.now
     post = SentEvents(inlet.__name__, judged.sent + last.sent, judged.refused + last.refused, now)
     return later(lambda: plain(engine.take(node, post)))
 

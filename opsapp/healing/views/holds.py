@@ -18,7 +18,7 @@ from opsapp.wire.records import made, plain
 
 
 def _shown(window: HealingWindow, request: Request) -> Any:
-    return plain(window.shown(request.node.clock.now()))
+    return plain(window.shown(request.now))
 
 
 @api.act(Agent, "hands-off", body=HoldSpan, returns=HealingWindowRecord)

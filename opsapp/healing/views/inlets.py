@@ -31,7 +31,7 @@ def inlets(context: Inlets, request: Request) -> Any:
 @api.create(Inlets, role="admin", body=InletSettings, returns=InletMade)
 def create(context: Inlets, request: Request) -> Any:
     """A new inlet. Its token is shown this once."""
-    body, now = request.valid_body, request.node.clock.now()
+    body, now = request.valid_body, request.now
     new = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
     request.audit("healing.inlet.create", new.inlet.__name__, after=new.inlet.describe())
     [record] = toldevents.shown(request.root, [new.inlet])

@@ -33,14 +33,14 @@ add_facet(MorningLetter, "settings", LetterSchedulePlace)
 def show(context: MorningLetter, request: Request) -> LettersShown:
     """What a letter would say now, of all since the last one, and the last one that there was."""
     root = root_above(context)
-    shown = LettersShown(letters.written(root, request.node.clock.now()), letters.book_of(root).last)
+    shown = LettersShown(letters.written(root, request.now), letters.book_of(root).last)
     return request.shown(shown)
 
 
 @api.get(LetterSchedulePlace, role="admin", returns=LetterSchedule)
 def schedule(context: LetterSchedulePlace, request: Request) -> LetterSchedule:
     """When the letter goes to which channel."""
-    return letters.schedule(request.root, request.node.clock.now())
+    return letters.schedule(request.root, request.now)
 
 
 @api.update(
@@ -53,7 +53,7 @@ def schedule(context: LetterSchedulePlace, request: Request) -> LetterSchedule:
 )
 def change(context: LetterSchedulePlace, request: Request) -> ScheduleUpdated:
     """Changes what is given, and leaves the rest. An hour of today that is over comes tomorrow for the first time."""
-    now = request.node.clock.now()
+    now = request.now
     before = plain(letters.schedule(request.root, now), LetterSettings)
     letters.change(request.root, changed(letters.book_of(request.root).settings, request.valid_body), now)
     after = letters.schedule(request.root, now)

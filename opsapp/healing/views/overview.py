@@ -23,5 +23,5 @@ add_facet(Api, "overview", OverviewFacet)
 @api.get(OverviewFacet, returns=Overview)
 def show(context: OverviewFacet, request: Request) -> Overview:
     """What is wrong now with its root causes, the cases of healing that are open, and how many monitors stand how."""
-    told: Overview = request.shown(overview(request.root, request.node.clock.now()))
+    told: Overview = request.shown(overview(request.root, request.now))
     return told

@@ -17,7 +17,7 @@ from opsapp.web.listpages import page_of
 @api.get(Problems, query=schemas.ProblemQuery, returns=[records.ProblemRecord])
 def problems(context: Problems, request: Request) -> Any:
     """What rules heal on the same target again and again: open ones first, then the newest first."""
-    now = request.node.clock.now()
+    now = request.now
     query = request.valid_query
     only = engine.ProblemFilter(query["state"], query["owner"], query["rule_id"], query["target"])
     listed, damaged = engine.listing(request.root, only)
@@ -33,7 +33,7 @@ def problems(context: Problems, request: Request) -> Any:
 @api.get(RecurringProblem, returns=records.ProblemRecord)
 def problem(context: RecurringProblem, request: Request) -> Any:
     """One problem."""
-    return request.shown(engine.shown(request.root, context, request.node.clock.now()))
+    return request.shown(engine.shown(request.root, context, request.now))
 
 
 @api.update(
@@ -45,7 +45,7 @@ def problem(context: RecurringProblem, request: Request) -> Any:
 )
 def change(context: RecurringProblem, request: Request) -> Any:
     """Sets who looks for the cause, until when, a note, and whether it is accepted or closed."""
-    now, by = request.node.clock.now(), request.caller.name
+    now, by = request.now, request.caller.name
     before = engine.noted(context)
     engine.change(request.root, context, request.valid_body, by, now)
     request.audit("healing.problem.update", context.__name__, before=before, after=engine.noted(context))

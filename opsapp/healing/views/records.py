@@ -42,7 +42,7 @@ def ledger(context: Ledger, request: Request) -> Any:
     query = request.valid_query
     only = LedgerFilter(*(query[name] for name in LedgerFilter._fields))
     if query["within"] is not None:
-        only = only._replace(since=int(request.node.clock.now() - seconds(query["within"])))
+        only = only._replace(since=int(request.now - seconds(query["within"])))
     asked = (query["rule_id"], query["target"], query["limit"], query["offset"])
     total, rows = context.page(*asked, only, reach.seen_subjects(request.root, request.sight))
     return request.shown(
@@ -172,7 +172,7 @@ def case(context: CaseView, request: Request) -> Any:
 @api.act(CaseView, "act-now", returns=answers.Success, teams="act")
 def act_now(context: CaseView, request: Request) -> Any:
     """Does not wait any longer for a case that is left alone; it counts for neither arm then."""
-    trials.act_now(request.root, context.__name__, request.caller.name, request.node.clock.now())
+    trials.act_now(request.root, context.__name__, request.caller.name, request.now)
     request.audit("healing.case.act_now", context.__name__)
     return answers.Success(True)
 

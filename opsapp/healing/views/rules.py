@@ -83,7 +83,7 @@ def create_rule(context: Rules, request: Request) -> Any:
     draft = made(NewRule, request.valid_body)
     rule_id = draft.id or new_id()
     require_free(request.root, rule_id)
-    rule = put_rule(request.root, rule_id, draft, source="api", now=request.node.clock.now())
+    rule = put_rule(request.root, rule_id, draft, source="api", now=request.now)
     request.audit("healing.rule.create", rule_id, after=rule.fields)
     return answer(rule, "created")
 
@@ -111,7 +111,7 @@ def edit_rule(context: Rule, request: Request) -> Any:
     """Changes what is given; a rule that does something else has its trust to earn again."""
     before, settings = context.record, changed(context.record, request.valid_body)
     if settings != before:  # sent back as it was read, a rule of the file stays the file's
-        put_rule(request.root, context.__name__, settings, source="api", now=request.node.clock.now())
+        put_rule(request.root, context.__name__, settings, source="api", now=request.now)
     request.audit("healing.rule.update", context.__name__, before=before.stored(), after=settings.stored())
     return answer(context, "updated")
 
@@ -132,7 +132,7 @@ def trust(context: TrustBook, request: Request) -> Any:
     require_present(request, at)
     if at is not None:
         return page_of(request, request.node.transact_at(at, trust_then, at, settings))
-    now = request.node.clock.now()
+    now = request.now
     is_theirs = reach.counts_theirs(request.root, request.sight)
     return page_of(request, [state.shown(now, settings) for state in context.values() if is_theirs(state.__name__)])
 
@@ -150,7 +150,7 @@ def demote(context: TrustState, request: Request) -> Any:
 
 
 def _move(context: TrustState, request: Request, move: Any, name: str) -> answers.NewLevel:
-    before, now = context.trust.current_level, request.node.clock.now()
+    before, now = context.trust.current_level, request.now
     context.require_sound(request.root)
     try:
         moved = move(context.trust, request.valid_body["level"], now)

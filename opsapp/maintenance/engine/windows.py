@@ -18,7 +18,7 @@ from opsapp.maintenance.records import CalendarEntry, OccurrenceShown, WindowCov
 from opsapp.maintenance.resources import HealingWindow, Window, stored, windows_of, zone_of
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, settings_of
@@ -46,7 +46,7 @@ def put_back(root: Root, window: Window) -> None:
 
 
 def _add(root: Root, record: WindowRecord, by: str, source: str) -> Window:
-    window = Window(stored(replace(record, created_by=by, created_at=node_of(root).clock.now())), source)
+    window = Window(stored(replace(record, created_by=by, created_at=now_of(root))), source)
     windows_of(root)[new_id()] = window
     _tell(root, window, "created")
     return window
@@ -66,12 +66,12 @@ def _put(root: Root, window: Window, record: WindowRecord, source: str) -> None:
 
 
 def activate(root: Root, window: Window) -> None:
-    window.activate(node_of(root).clock.now(), zone_of(root))
+    window.activate(now_of(root), zone_of(root))
     _tell(root, window, "activated")
 
 
 def deactivate(root: Root, window: Window) -> None:
-    window.deactivate(node_of(root).clock.now(), zone_of(root))
+    window.deactivate(now_of(root), zone_of(root))
     _tell(root, window, "deactivated")
 
 
@@ -99,7 +99,7 @@ def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
     """Invalid as `create`."""
     _refuse(root, record)
     plan = Window(stored(record), "api").plan(zone_of(root))
-    spans = logic.occurrences(plan, node_of(root).clock.now(), float("inf"), NEXT_TIMES)
+    spans = logic.occurrences(plan, now_of(root), float("inf"), NEXT_TIMES)
     return tuple(OccurrenceShown(int(span.start), int(span.end)) for span in spans)
 
 
@@ -115,7 +115,7 @@ def coverage(root: Root, wanted: Iterable[str] | None, seen: Collection[str] | N
 
 
 def open_healing(root: Root, given: JsonObject, by: str, until: float | None = None) -> HealingWindow:
-    now = node_of(root).clock.now()
+    now = now_of(root)
     about = {"created_by": by, "created_at": now, "expires_at": until or now + seconds(given["duration"])}
     window = HealingWindow({**given, **about})
     windows_of(root)[new_id()] = window
@@ -124,13 +124,13 @@ def open_healing(root: Root, given: JsonObject, by: str, until: float | None = N
 
 
 def end_healing(root: Root, window: HealingWindow) -> None:
-    window.end(node_of(root).clock.now())
+    window.end(now_of(root))
     _tell(root, window, "ended")
 
 
 def move_healing(root: Root, by: float) -> None:
     """They last as long as they would have."""
-    now = node_of(root).clock.now()
+    now = now_of(root)
     windows = windows_of(root).of_family(HealingWindow)
     moved = [window for window in windows if window.record.expires_at + min(by, 0.0) > now]
     for window in moved:

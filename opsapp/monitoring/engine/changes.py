@@ -25,7 +25,7 @@ from opsapp.monitoring.resources import (
     remove_monitor,
 )
 from opsapp.runtime import events
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.series import NONE, erasure
 from opsapp.tree.counted import LAST
 from opsapp.tree.reading import is_sound
@@ -79,12 +79,12 @@ def take_out(root: Root, monitor: Monitor, now: float) -> None:
 
 def put_back(root: Root, monitor: Monitor) -> None:
     place_monitor(root, monitor, monitor.id)
-    tell(root, monitor, "restored", node_of(root).clock.now())
+    tell(root, monitor, "restored", now_of(root))
 
 
 def let_go(root: Root, monitor: Monitor) -> None:
     forget(root, monitor.id)
-    _forget_metrics(root, monitor, node_of(root).clock.now())
+    _forget_metrics(root, monitor, now_of(root))
 
 
 def settle(

@@ -11,7 +11,7 @@ from opsapp.monitoring.notices import MOST_OPEN, NoticeSettings, StatusNotice, S
 from opsapp.monitoring.records import SEVERITIES, PublicNotice
 from opsapp.monitoring.shownon import ids_of
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of
 
@@ -49,7 +49,7 @@ def drop(root: Root, notices: StatusNotices, notice: StatusNotice) -> None:
 def put_back(root: Root, notice: StatusNotice) -> None:
     notices = notices_place(root)
     notices[notice.id] = notice
-    if notice.over_at(node_of(root).clock.now()) is None:
+    if notice.over_at(now_of(root)) is None:
         notices.open.insert(notice.id)
     emit(root, EVENT, {"change": "notices"})
 
@@ -57,7 +57,7 @@ def put_back(root: Root, notice: StatusNotice) -> None:
 def wrong_end(root: Root, until: str | None, stored: str | None = None) -> dict[str, str]:
     """An end that is over already ends nothing; a stored one may come back with the whole record."""
     ends_at = _end_of(root, until) if until != stored else None
-    over = ends_at is not None and ends_at <= node_of(root).clock.now()
+    over = ends_at is not None and ends_at <= now_of(root)
     return {"until": "must be in the future"} if over else {}
 
 

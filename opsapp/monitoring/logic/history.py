@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.uptime import percent
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice
 from opsapp.wire.probes import MOST_METRICS
 from opsapp.wire.records import Between, Most
@@ -16,7 +16,7 @@ RANGE_H = (1, 17_520)  # two years, as long as hourly roll-ups are kept
 RESOLUTION_S = (1, 86_400)
 
 
-@dataclass(frozen=True)
+@frozen
 class ResponsePoint:
     """Times are None where no check of the bucket was answered; `uptime` where nobody knows it."""
 
@@ -31,7 +31,7 @@ class ResponsePoint:
     checks: Annotated[int, Between(1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class MetricPoint:
     time: int
     metrics: Annotated[dict[str, float], Most(MOST_METRICS)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from opsapp.monitoring.logic.uptime import MINUTE_MS, StateTimes, is_known, known_percent, uptime
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import Between
 
 BY = ("monitor", "tag", "group")
@@ -43,7 +43,7 @@ class MonitorTimes(NamedTuple):
         return (self.group or UNGROUPED,) if by == "group" else self.tags or (UNTAGGED,)
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportedLine:
     """`known_percent`: how much of the period is known. Where that is less than half, nobody can say the uptime, nor
     what is left of the down time that the target allows."""
@@ -61,7 +61,7 @@ class ReportedLine:
     incidents: Annotated[int, Between(0)]
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportTotal(ReportedLine):
     """All monitors of the report together. `end` is after now while the month lasts."""
 

@@ -14,7 +14,7 @@ from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.monitortypes import TYPES, MonitorType, every_own
 from opsapp.wire.probes import FAMILIES, ProbeTarget
@@ -48,7 +48,7 @@ def _kind_of(address: str) -> str:
     return "http" if scheme == "https" else scheme
 
 
-@dataclass(frozen=True)
+@frozen
 class MonitorDefaults:
     """What a monitor gets that does not say otherwise."""
 
@@ -57,14 +57,14 @@ class MonitorDefaults:
     retries: Retries = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class IncidentsRetention:
     """`retention.incidents`: how long those are kept that are over."""
 
     days: Annotated[int, Between(90, 36_500)] = 730
 
 
-@dataclass(frozen=True)
+@frozen
 class MonitoringSettings(OutboundSettings):
     """`monitoring`"""
 
@@ -88,7 +88,7 @@ class MonitoringSettings(OutboundSettings):
         ]
 
 
-@dataclass(frozen=True)
+@frozen
 class GeneralSettings:
     """Settings of every type."""
 
@@ -138,7 +138,7 @@ class GeneralSettings:
     quorum: Annotated[int, Between(1, 50), FormField("How many of them must see it", "number")] = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
     """All settings but name and URL: many monitors are set alike."""
 
@@ -195,7 +195,7 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
         return cron.next_time(self.schedule, self.schedule_zone or zone, after)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class MonitorSettings(SharedSettings):
     """A monitor as it is written."""
 

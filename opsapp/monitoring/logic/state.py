@@ -15,13 +15,13 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 SLACK_S = 0.05  # a timer and the clock need not agree
 STATUSES = ("pending", "up", "down", "degraded", "maintenance", "paused", "unknown")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Thresholds:
     """What of a monitor's settings decides, and what of the configuration."""
 
@@ -35,7 +35,7 @@ class Thresholds:
     flapping_window_s: float = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Standing:
     """`alarmed`: its incident is open. `flips`: when it last went down or came up. `failed_at`: when the last failed
     check that counts was judged."""
@@ -63,7 +63,7 @@ class Standing:
         return replace(self, flips=flips, failed_at=self.failed_at + by if self.failed_at else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Seen:
     """What one check saw; `ok` None: it could not look."""
 
@@ -74,7 +74,7 @@ class Seen:
     degraded: bool = False  # it is up, and the probe itself warns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class CheckVerdict:
     """`retry_in`: seconds. `incident`: open, resolve or nothing. `changed`: worth a commit."""
 

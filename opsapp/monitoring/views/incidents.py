@@ -19,7 +19,7 @@ from opsapp.monitoring.logic import postmortem
 from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, WarRoom
 from opsapp.monitoring.resources import Incident, Incidents, incidents_of
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.tree.root import Root
 from opsapp.web import api, files
 from opsapp.web.answers import Stream
@@ -44,7 +44,7 @@ def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]
     incidents for each page, and `X-Total-Count` is how many of them it chose. With `together`, `limit` counts lines:
     incidents that are alike and began together are one line, and a page does not end inside of one where that can be
     avoided. It has about 1,000 incidents at most."""
-    query, now = made(IncidentQuery, request.valid_query), request.node.clock.now()
+    query, now = made(IncidentQuery, request.valid_query), request.now
     if query.before is not None or query.together:
         return _page_before(context, query, request, now)
     ids, count = context.page(query, teams.seen_monitors(request))
@@ -76,7 +76,7 @@ def file(context: Incidents, request: Request) -> Stream:
 
 
 def _incidents_of(root: Root, month: files.FilePage, seen: Collection[str] | None) -> list[IncidentRecord]:
-    incidents, now = incidents_of(root), node_of(root).clock.now()
+    incidents, now = incidents_of(root), now_of(root)
     ids = incidents.begun(month.since, month.until, seen)
     ids = [incident_id for incident_id in ids if month.last is None or incident_id < month.last]
     rows = _without_causes(incident_rows(incidents, ids[: month.limit], now))
@@ -93,7 +93,7 @@ def archive(context: Incidents, request: Request) -> JsonObject:
 def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpened:
     """One that nothing here measures. It is told, and ends by hand. Visitors of the status pages that it names read its
     name and its public updates."""
-    body, now = request.valid_body, request.node.clock.now()
+    body, now = request.valid_body, request.now
     opened = made(schemas.NewIncident, body)
     incident_id = toldtroubles.open_told(request.root, opened.told_by(request.caller.name), now, opened.pages)
     request.audit("incident.open", incident_id, after=body)
@@ -105,7 +105,7 @@ def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpene
 )
 def resolve(context: Incident, request: Request) -> schemas.IncidentEnded:
     """The end of one that was opened by hand."""
-    note, now = made(schemas.IncidentEnd, request.valid_body).note, request.node.clock.now()
+    note, now = made(schemas.IncidentEnd, request.valid_body).note, request.now
     toldtroubles.close_by_hand(request.root, context, request.caller.name, note, now)
     request.audit("incident.end", context.id, after={"name": context.monitor_name, "note": note})
     return schemas.IncidentEnded()
@@ -114,7 +114,7 @@ def resolve(context: Incident, request: Request) -> schemas.IncidentEnded:
 @api.get(Incident, returns=IncidentRecord, teams="see")
 def get_incident(context: Incident, request: Request) -> Any:
     """One incident with its updates."""
-    return request.shown(context.record(request.node.clock.now()))
+    return request.shown(context.record(request.now))
 
 
 @api.act(
@@ -128,7 +128,7 @@ def get_incident(context: Incident, request: Request) -> Any:
 def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
     """Says that somebody looks after it."""
     note, user = made(schemas.Acknowledgement, request.valid_body).note, request.caller.name
-    changes.acknowledge(request.root, context, user, note, request.node.clock.now())
+    changes.acknowledge(request.root, context, user, note, request.now)
     request.audit("incident.acknowledge", context.id, after={"name": context.monitor_name, "note": note})
     return schemas.Acknowledged()
 
@@ -144,7 +144,7 @@ def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
 def assign(context: Incident, request: Request) -> schemas.IncidentAssigned:
     """Gives it to somebody; oneself, too, when another one has it."""
     said, user = made(schemas.IncidentOwner, request.valid_body), request.caller.name
-    changes.assign(request.root, context, user, said.username, said.note, request.node.clock.now())
+    changes.assign(request.root, context, user, said.username, said.note, request.now)
     request.audit("incident.assign", context.id, after=plain(said) | {"name": context.monitor_name})
     return schemas.IncidentAssigned()
 
@@ -162,7 +162,7 @@ def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
 )
 def add_update(context: Incident, request: Request) -> schemas.UpdateAdded:
     """A message about it; with `public`, for visitors of the status page too."""
-    said, now, user = made(schemas.IncidentUpdate, request.valid_body), request.node.clock.now(), request.caller.name
+    said, now, user = made(schemas.IncidentUpdate, request.valid_body), request.now, request.caller.name
     changes.add_update(request.root, context, user, said.stage, said.message, now, public=said.public)
     request.audit("incident.update", context.id, after=plain(said) | {"name": context.monitor_name})
     return schemas.UpdateAdded()
@@ -177,7 +177,7 @@ def war_room(context: Incident, request: Request) -> Any:
 @api.get(Incident, "post-mortem", returns=schemas.PostMortem, teams="see")
 def post_mortem(context: Incident, request: Request) -> schemas.PostMortem:
     """What happened as a Markdown document to go on writing: facts, timeline, heals, open points."""
-    now = request.node.clock.now()
+    now = request.now
     known = _known_of(context, request)
     return schemas.PostMortem(postmortem.file_name(known.incident), postmortem.document(known, now))
 

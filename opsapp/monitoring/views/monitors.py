@@ -116,7 +116,7 @@ def update_monitor(context: Monitor, request: Request) -> Updated:
     said = teams.whole(request, context.record, request.valid_body)
     before, settings = context.settings, changed(context.record, said)
     require_author(request, context.record, settings)
-    changes.update(request.root, context, settings, request.node.clock.now())
+    changes.update(request.root, context, settings, request.now)
     request.audit("monitor.update", context.id, before=before, after=context.settings)
     return Updated()
 
@@ -124,7 +124,7 @@ def update_monitor(context: Monitor, request: Request) -> Updated:
 @api.delete(Monitor, role="admin", returns=Deleted, audit="monitor.delete", undoes=True)
 def delete_monitor(context: Monitor, request: Request) -> Deleted:
     """The monitor is gone with its history."""
-    changes.take_out(request.root, context, request.node.clock.now())
+    changes.take_out(request.root, context, request.now)
     undoable(request, "monitor", context.name, context.id, context)
     request.audit("monitor.delete", context.id, before=context.settings)
     return Deleted()
@@ -157,14 +157,14 @@ def take_signal(context: PushSignal, request: Request) -> schemas.PushTaken:
     if monitor_id is None or (code is None and context.__name__ not in (pushes.START, pushes.FAIL)):
         raise NotFound("There is nothing here.")
     if context.__name__ == pushes.START:
-        pushes.begin(request.root, monitor_id, request.node.clock.now())
+        pushes.begin(request.root, monitor_id, request.now)
         return schemas.PushTaken()
     return hear(request, monitor_id, code)
 
 
 def hear(request: Request, monitor_id: str, code: int | None) -> schemas.PushTaken:
     """A run has ended with this exit code; None: it has failed."""
-    took = pushes.end(request.root, monitor_id, request.node.clock.now())
+    took = pushes.end(request.root, monitor_id, request.now)
     outcome = pushes.ended(code, took, request.GET.get("msg", ""))
     request.node.spawn(pushes.called, request.node, monitor_id, outcome)
     return schemas.PushTaken()

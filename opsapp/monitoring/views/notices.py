@@ -18,7 +18,7 @@ from opsapp.wire.records import changed, made, settings_of
 @api.get(StatusNotices, query=NoticeQuery, returns=[NoticeRecord])
 def list_notices(context: StatusNotices, request: Request) -> list[NoticeRecord]:
     """Notices on the status page, newest first; of those that are over the last 500."""
-    query, now = made(NoticeQuery, request.valid_query), request.node.clock.now()
+    query, now = made(NoticeQuery, request.valid_query), request.now
     page, count = context.page(query.status, query.limit, query.offset, now)
     return counted(request, [notice.record(now) for notice in page], count)
 
@@ -32,7 +32,7 @@ def list_notices(context: StatusNotices, request: Request) -> list[NoticeRecord]
 )
 def put_notice(context: StatusNotices, request: Request) -> schemas.NoticePut:
     """Visitors of the status page read it at once, until it is ended or its time comes. At most 50 are open."""
-    said, now = made(NoticeSettings, request.valid_body), request.node.clock.now()
+    said, now = made(NoticeSettings, request.valid_body), request.now
     notice = engine.put(request.root, context, said, request.caller.name, now)
     request.audit("notice.create", notice.id, after=settings_of(notice.said))
     return schemas.NoticePut(notice.id)
@@ -41,7 +41,7 @@ def put_notice(context: StatusNotices, request: Request) -> schemas.NoticePut:
 @api.get(StatusNotice, returns=NoticeRecord)
 def show_notice(context: StatusNotice, request: Request) -> NoticeRecord:
     """One notice."""
-    return context.record(request.node.clock.now())
+    return context.record(request.now)
 
 
 @api.update(
@@ -55,7 +55,7 @@ def show_notice(context: StatusNotice, request: Request) -> NoticeRecord:
 def change_notice(context: StatusNotice, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
     before = settings_of(context.said)
-    engine.change(request.root, context, changed(context.said, request.valid_body), request.node.clock.now())
+    engine.change(request.root, context, changed(context.said, request.valid_body), request.now)
     request.audit("notice.update", context.id, before=before, after=settings_of(context.said))
     return Updated()
 
@@ -63,7 +63,7 @@ def change_notice(context: StatusNotice, request: Request) -> Updated:
 @api.act(StatusNotice, "end", returns=schemas.NoticeEnded, audit="notice.end")
 def end_notice(context: StatusNotice, request: Request) -> schemas.NoticeEnded:
     """Visitors do not see it any more."""
-    now = request.node.clock.now()
+    now = request.now
     engine.end(request.root, context.__parent__, context, request.caller.name, now)
     request.audit("notice.end", context.id)
     return schemas.NoticeEnded()

@@ -73,7 +73,7 @@ def report_total(context: Monitoring, request: Request) -> ReportTotal:
 def report_file(context: Monitoring, request: Request) -> Response:
     """The report as a file, whole."""
     _, asked = _asked(request)
-    now = request.node.clock.now()
+    now = request.now
     span = f"{asked.days}-days" if asked.days else asked.month or month_back(now, asked.zone, 1)
     columns = [part.name for part in parts_of(ReportedLine)]
     return files.csv_file(f"uptime-{span}", columns, map(attrgetter(*columns), _rows(request)))

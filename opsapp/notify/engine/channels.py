@@ -11,7 +11,7 @@ from opsapp.notify.records import ChannelAddress, ChannelRecord
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import add_channel, change_channel, place_channel, readdress
 from opsapp.runtime.config import Configuration
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import now_of
 from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -23,7 +23,7 @@ from .settings import SENDING
 
 def create(root: Root, record: ChannelRecord, url: str, source: str = "api") -> Channel:
     """Invalid when Apprise does not know the URL."""
-    return add_channel(root, record, url, service_of(url), source, node_of(root).clock.now())
+    return add_channel(root, record, url, service_of(url), source, now_of(root))
 
 
 def change(root: Root, channel: Channel, record: ChannelRecord, url: str, source: str = "api") -> None:
@@ -38,7 +38,7 @@ def change(root: Root, channel: Channel, record: ChannelRecord, url: str, source
 
 def delete(root: Root, channel: Channel) -> None:
     """What waits for it goes nowhere."""
-    log_of, now = deliveries_of(root), node_of(root).clock.now()
+    log_of, now = deliveries_of(root), now_of(root)
     for delivery in log_of.waiting_for(channel.id):
         log_of.end(delivery, "dropped", now, "the channel is gone")
     del channels_of(root)[channel.id]

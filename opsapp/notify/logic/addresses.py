@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 Given = Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class AddressField:
     """Kinds: web is an http or https address; of a choice the first is usual."""
 
@@ -26,7 +26,7 @@ class AddressField:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ChannelDescription:
     name: str
     title: str
@@ -34,7 +34,7 @@ class ChannelDescription:
     fields: tuple[AddressField, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class WritableType(ChannelDescription):
     write: Callable[[Given], str]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .texts import MOST_IN_A_DIGEST, LinksOf, MessageContent, worst_of
 
@@ -15,13 +15,13 @@ VERSION = 1
 DIGEST = "digest"
 
 
-@dataclass(frozen=True)
+@frozen
 class DocumentTimes:
     first_at: int
     last_at: int
 
 
-@dataclass(frozen=True)
+@frozen
 class MessageDocument:
     kind: str
     severity: str
@@ -35,14 +35,14 @@ class MessageDocument:
     links: dict[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class TitledDocument(MessageDocument):
     """One of several."""
 
     title: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DeliveryDocument(MessageDocument):
     """The document without what Apprise puts beside it, `title` and `message`."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import FormField, Most
 
@@ -18,7 +18,7 @@ Clock = Annotated[str, Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", exam
 Severities = Annotated[tuple[Annotated[str, Choice(*SEVERITIES)], ...], Most(3, unique=True, least=1)]
 
 
-@dataclass(frozen=True)
+@frozen
 class QuietHours:
     """`days` are those on which they begin; an end that is the start too means the whole day."""
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from opsapp.lib.settings import Between, Most
 from opsapp.notify.records import ChannelAsCode
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class RetrySettings:
     """The pause before another attempt doubles from `first_s` to `longest_s`; after `for_s` a message is given up."""
 
@@ -18,7 +18,7 @@ class RetrySettings:
     for_s: Annotated[float, Between(0, 7 * 86400)] = 14400
 
 
-@dataclass(frozen=True)
+@frozen
 class NotificationSettings:
     """`notifications`"""
 

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.lib.visible import visible
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, Since
 
@@ -20,7 +20,7 @@ MOST_IN_A_DIGEST = 50
 GOOD_NEWS = ("resolved", "online", "recovered", "closed")
 
 
-@dataclass(frozen=True)
+@frozen
 class MessageShown:
     """A message as people see it in the log."""
 
@@ -39,7 +39,7 @@ class MessageShown:
     ids: Annotated[Mapping[str, str], IDS] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class MessageContent(MessageShown):
     """The message with what is shown to nobody there. `sealed`: the confidential form of title and text."""
 

@@ -13,7 +13,7 @@ from opsapp.oncall.records import OverrideRecord, PolicyRecord, ScheduleRecord
 from opsapp.oncall.resources import CallPolicy, Override, Schedule, oncall_of
 from opsapp.oncall.schemas import OverrideGiven
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import node_of, now_of
 from opsapp.tree.root import Root
 
 EVENT = "oncall"
@@ -56,7 +56,7 @@ def add_override(root: Root, schedule: Schedule, given: OverrideGiven, by: str) 
     start, end = _span(root, given)
     _refuse_strangers(root, [given.user], (), "user")
     override = OverrideRecord(new_id(), schedule.__name__, given.user, start, end, by)
-    schedule.add_override(override, node_of(root).clock.now())
+    schedule.add_override(override, now_of(root))
     _tell(root, schedule, "updated")
     return override
 
@@ -143,7 +143,7 @@ def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], f
 
 def _is_expected(root: Root, name: str) -> bool:
     """Whether the user is enabled or invited."""
-    return is_enabled(root, name) or is_invited(root, name, node_of(root).clock.now())
+    return is_enabled(root, name) or is_invited(root, name, now_of(root))
 
 
 def _of_layers(record: ScheduleRecord) -> list[str]:

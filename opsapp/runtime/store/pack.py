@@ -19,7 +19,7 @@ from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.settings import Between
 from opsapp.runtime.base import NodeBase
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from . import diskspace, indexed, past
 from .transactions import Databases, Store
@@ -31,7 +31,7 @@ SPARE = 64 << 20  # bytes that everything else may need meanwhile
 LAST = "last_pack"
 
 
-@dataclass(frozen=True)
+@frozen
 class PackSettings:
     """`store.pack`: when an embedded store drops its past by itself."""
 

@@ -22,7 +22,7 @@ from gevent.event import Event
 from opsapp.lib.problems import StoreAway
 from opsapp.runtime.clocks.clock import Clock
 from opsapp.tree.damage import is_of_the_store
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import Between
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ NEVER = float("inf")
 Pace = float | Callable[[], float]  # seconds between two steps
 
 
-@dataclass(frozen=True)
+@frozen
 class WorkerState:
     """`late_s`: None before its first work, and where another node has its lease."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import Most, SaidAs
 
 from .shown import BASE, GROUP, LIST, USER, ResourceMeta, Texts
@@ -16,32 +16,32 @@ RESOURCE_TYPE = "urn:ietf:params:scim:schemas:core:2.0:ResourceType"
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Schema"
 
 
-@dataclass(frozen=True)
+@frozen
 class Supported:
     supported: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class SupportedFilter:
     most: Annotated[int, SaidAs("maxResults")]
     supported: bool = True
 
 
-@dataclass(frozen=True)
+@frozen
 class SupportedBulk:
     operations: Annotated[int, SaidAs("maxOperations")] = 0
     size: Annotated[int, SaidAs("maxPayloadSize")] = 0
     supported: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class SupportedScheme:
     type: str
     name: str
     description: str
 
 
-@dataclass(frozen=True)
+@frozen
 class ServiceProviderConfig:
     patch: Supported
     bulk: SupportedBulk
@@ -54,7 +54,7 @@ class ServiceProviderConfig:
     schemas: Texts = (CONFIG,)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimResourceType:
     id: str
     name: str
@@ -64,7 +64,7 @@ class ScimResourceType:
     schemas: Texts = (RESOURCE_TYPE,)
 
 
-@dataclass(frozen=True)
+@frozen
 class AttributeTraits:
     """What an attribute and a part of one have in common (RFC 7643, 7)."""
 
@@ -80,17 +80,17 @@ class AttributeTraits:
     uniqueness: str = "none"
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimSubAttribute(AttributeTraits):
     refers_to: Annotated[tuple[str, ...] | None, Most(2), SaidAs("referenceTypes")] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimAttribute(AttributeTraits):
     parts: Annotated[tuple[ScimSubAttribute, ...] | None, Most(20), SaidAs("subAttributes")] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimSchema:
     id: str
     name: str
@@ -99,14 +99,14 @@ class ScimSchema:
     schemas: Texts = (SCHEMA,)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimTypeList:
     total: Annotated[int, SaidAs("totalResults")]
     resources: Annotated[tuple[ScimResourceType, ...], Most(10), SaidAs("Resources")]
     schemas: Texts = (LIST,)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimSchemaList:
     total: Annotated[int, SaidAs("totalResults")]
     resources: Annotated[tuple[ScimSchema, ...], Most(10), SaidAs("Resources")]

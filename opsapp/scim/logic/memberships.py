@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from opsapp.lib.provisioned import GroupName
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 from .given import GivenObject, ScimRefused, rows_of, text_of, unquoted
 from .operations import READ_ONLY, Operation, refuse_read_only
@@ -17,7 +17,7 @@ MEMBERS = "members"
 ONE_MEMBER = re.compile(r'members\[\s*value\s+eq\s+("(?:[^"\\]|\\.)*")\s*\]')
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupChange:
     """The ids of who is to be in it, and of who is not; of the others nothing is said."""
 

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.provisioned import ProvisionedPerson
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import Most, SaidAs
 
 BASE = "/scim/v2"
@@ -20,7 +20,7 @@ Texts = Annotated[tuple[str, ...], Most(10)]
 Text = str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceMeta:
     leaves_out_null: ClassVar[bool] = True
 
@@ -32,7 +32,7 @@ class ResourceMeta:
     last_modified: Annotated[Text, SaidAs("lastModified")] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceName:
     leaves_out_null: ClassVar[bool] = True
 
@@ -41,7 +41,7 @@ class ResourceName:
     family_name: Annotated[Text, SaidAs("familyName")]
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceEmail:
     leaves_out_null: ClassVar[bool] = True
 
@@ -50,7 +50,7 @@ class ResourceEmail:
     primary: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class ResourceReference:
     """`display` is said of groups only: members may be thousands."""
 
@@ -61,7 +61,7 @@ class ResourceReference:
     display: Text = None
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimUser:
     leaves_out_null: ClassVar[bool] = True
 
@@ -77,7 +77,7 @@ class ScimUser:
     schemas: Texts = (USER,)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimGroup:
     leaves_out_null: ClassVar[bool] = True
 
@@ -89,7 +89,7 @@ class ScimGroup:
     schemas: Texts = (GROUP,)
 
 
-@dataclass(frozen=True)
+@frozen
 class ScimError:
     leaves_out_null: ClassVar[bool] = True
 

@@ -17,7 +17,7 @@ from opsapp.monitoring.notices import StatusNotice
 from opsapp.monitoring.records import IncidentNote
 from opsapp.monitoring.resources import Incident, monitors_of
 from opsapp.runtime.cluster import leases
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic import letters
 from opsapp.statuspages.logic.calendar import PlannedTime, compared
@@ -90,7 +90,7 @@ def look(node: Node) -> bool:
 
 def _note_windows(root: Root, pages: str) -> None:
     leases.check(root, LEASE)
-    store, now = store_of(root), int(node_of(root).clock.now())
+    store, now = store_of(root), int(now_of(root))
     stored, told = _differing(root, pages)
     for entry in stored:
         store.keep(entry, own=pages == OWN)
@@ -100,7 +100,7 @@ def _note_windows(root: Root, pages: str) -> None:
 
 
 def _differing(root: Root, pages: str) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
-    store, now = store_of(root), int(node_of(root).clock.now())
+    store, now = store_of(root), int(now_of(root))
     if pages == MAIN:
         names: Collection[str] = published(node_of(root), root)
     else:
@@ -134,13 +134,13 @@ def look_at_notices(node: Node) -> bool:
 
 
 def _other_notices(root: Root) -> bool:
-    now_open = {notice.id for notice in open_notices(root, node_of(root).clock.now())}
+    now_open = {notice.id for notice in open_notices(root, now_of(root))}
     return now_open != store_of(root).told_notices().keys()
 
 
 def _note_notices(root: Root) -> None:
     leases.check(root, LEASE)
-    store, now = store_of(root), node_of(root).clock.now()
+    store, now = store_of(root), now_of(root)
     told, now_open = store.told_notices(), {notice.id: notice for notice in open_notices(root, now)}
     items = [_over(name, told[name], int(now)) for name in told.keys() - now_open.keys()]
     items += [_begun(now_open[name], int(now)) for name in now_open.keys() - told.keys()]

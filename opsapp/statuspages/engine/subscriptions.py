@@ -10,7 +10,7 @@ from opsapp.auth.engine import AttemptLimit, count_attempts, in_turn
 from opsapp.lib.networks import counted_address
 from opsapp.lib.pagenames import MAIN
 from opsapp.lib.problems import Conflict, NotFound, TooMany
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.secrets.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic.addresses import shown
@@ -100,7 +100,7 @@ def _bearer(root: Root, purpose: str, token: str, slug: str | None) -> str | Non
 
 
 def _waiting(root: Root, token: str, slug: str | None) -> str | None:
-    subscriber_id, now = _bearer(root, CONFIRM, token, slug), node_of(root).clock.now()
+    subscriber_id, now = _bearer(root, CONFIRM, token, slug), now_of(root)
     if subscriber_id is None:
         return None
     subscriber = store_of(root).subscribers[subscriber_id]
@@ -112,7 +112,7 @@ def confirm(root: Root, token: str, ip: str, slug: str | None = None) -> None:
     subscriber_id = _waiting(root, token, slug)
     if subscriber_id is None:
         raise NotFound("This link is not valid any more. Subscribe again.")
-    store_of(root).confirm(subscriber_id, node_of(root).clock.now())
+    store_of(root).confirm(subscriber_id, now_of(root))
     note(root, Actor(None, ip), "subscription.confirm", subscriber_id)
 
 

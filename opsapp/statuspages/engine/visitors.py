@@ -27,7 +27,7 @@ from opsapp.auth.engine import (
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Invalid, NotFound, TooMany, Unauthenticated
 from opsapp.runtime.events import emit
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, node_of, now_of
 from opsapp.runtime.threads.fair import Whose
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.records import OwnPageRecord
@@ -92,7 +92,7 @@ def is_closed(root: Root, slug: str) -> bool:
 
 
 def has_visit(root: Root, slug: str, value: str) -> bool:
-    page, now = store_of(root).own_page(slug), node_of(root).clock.now()
+    page, now = store_of(root).own_page(slug), now_of(root)
     until = value.partition(".")[0]
     if page is None or not until.isdecimal() or len(until) > 12 or int(until) <= now:
         return False
@@ -103,9 +103,7 @@ def has_said(root: Root, slug: str, ip: str, password: str) -> bool:
     """Not from an address that has to wait: it would learn there which guess is right."""
     door = _door(root, slug)
     counters = _counters(node_of(root), door.page, ip)
-    return not seconds_locked(root, counters, node_of(root).clock.now()) and said_before(node_of(root)).holds(
-        door, password
-    )
+    return not seconds_locked(root, counters, now_of(root)) and said_before(node_of(root)).holds(door, password)
 
 
 def enter(node: Node, slug: str, ip: str, password: str, has_left: HasLeft) -> PageVisit:
@@ -139,7 +137,7 @@ def _counters(node: Node, page: str, ip: str) -> Counters:
 
 
 def _begin(root: Root, slug: str, counters: Counters) -> PageDoor:
-    locked = count_attempts(root, counters, node_of(root).clock.now())
+    locked = count_attempts(root, counters, now_of(root))
     return _door(root, slug)._replace(locked=locked)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.visible import name_kind
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import AT_TIMES, FormField, Most
 
@@ -16,7 +16,7 @@ Id = Annotated[str, Text(1, 64)]
 MONITORS = Most(2000, unique=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class GroupRecord:
     """Monitors under one heading. `id` stays when the name changes, for those who subscribed to it."""
 
@@ -30,7 +30,7 @@ class GroupRecord:
     ] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupAsCode(GroupRecord):
     """As code: it names monitors, and is known by its name."""
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from opsapp.lib.networks import network_problem
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]
 
 
-@dataclass(frozen=True)
+@frozen
 class StatusPageSettings:
     """`status_page`"""
 

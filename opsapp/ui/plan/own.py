@@ -33,6 +33,10 @@ TOTP = (
         result="recovery_codes.jinja2",
     ),
 )
+DOCUMENT = (
+    Field("document", "Document (YAML or JSON)", "yaml", required=True),
+    Field("prune", "Delete what is not in it", "flag", unsaid="no"),
+)
 LATER = Act("later", "Not now", "PUT /api/me/settings", body={"first_steps": "later"}, goes="/")
 
 SETTINGS = (
@@ -107,13 +111,10 @@ SETTINGS = (
         (told("export", "/api/export"),),
         forms=(
             Act("apply", "Apply", "POST /api/apply",
-                (Field("document", "Document (YAML or JSON)", "yaml", required=True),
-                 Field("prune", "Delete what is not in it", "flag", unsaid="no"),
-                 Field("seen", "The changes that were shown", "shown", clears=True)),
+                (*DOCUMENT, Field("seen", "The changes that were shown", "shown", clears=True)),
                 body={"dry_run": False, "seen": []}, here=True, shows=True, result="applied.jinja2"),
             Act("look", "Show the changes", "POST /api/apply",
-                (Field("document", "Document (YAML or JSON)", "yaml", required=True),
-                 Field("prune", "Delete what is not in it", "flag", unsaid="no")),
+                DOCUMENT,
                 body={"dry_run": True}, here=True, tries=True),
         ),
         template="ascode.jinja2",

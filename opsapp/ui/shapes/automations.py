@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
 from opsapp.auth.records import Person
 from opsapp.automations.engine import PROGRAMS
@@ -14,7 +12,7 @@ from opsapp.automations.records import AutomationRecord, AutomationRow, Template
 from opsapp.lib import cron
 from opsapp.ui.parts import AUTOMATION, AUTOMATIONS, PEOPLE, RULES, RUNS, TEMPLATES, USERS_OF
 from opsapp.ui.reader import Answers, Reader, TemplateValues
-from opsapp.ui.words import spoken
+from opsapp.ui.words import local, spoken
 from opsapp.wire.records import plain
 
 from . import uses
@@ -147,7 +145,7 @@ def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
     times = [float(automation.next_run)]
     while len(times) < NEXT_TIMES:
         times.append(cron.next_time(schedule, zone, times[-1]))
-    return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in times]
+    return [local(at, reader.zone).strftime("%a %d %b %Y, %H:%M") for at in times]
 
 
 def cannot_decide(automation: AutomationRecord, people: Sequence[Person] | None) -> list[str]:

@@ -15,7 +15,7 @@ from opsapp.ui import layers
 from opsapp.ui.parts import GRAPH, SUGGESTIONS
 from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.sentences import listed
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 Edges = Mapping[tuple[str, str], DependencyEvidence]  # (child, parent) -> what heals have shown
 MOST_DRAWN, MOST_ROWS, MOST_NAMES = 150, 100, 300
@@ -52,7 +52,7 @@ class GraphPicture(NamedTuple):
     edges: tuple[GraphEdge, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class EdgeRow:
     """An edge for the act that takes it out, with `id` to show; `sure`: what heals of the parent have shown."""
 

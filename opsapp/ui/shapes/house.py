@@ -14,7 +14,7 @@ from opsapp.ui.parts import AUTOMATIONS, ENTRIES, INVITED, SECRETS, USERS, names
 from opsapp.ui.reader import Answers, Reader, TemplateValues, rows_named
 from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 TIMES = {"since", "until", "start", "end", "time", "expires"}  # fields of entries that hold a moment
 PROVIDER = "signs in with the identity provider"
@@ -32,7 +32,7 @@ class UserLine(NamedTuple):
     about: str
 
 
-@dataclass(frozen=True)
+@frozen
 class AllowedUse:
     """That an automation may use a secret, for the acts that change it: `id` is that of the secret."""
 

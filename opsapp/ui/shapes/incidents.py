@@ -16,7 +16,7 @@ from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import BEFORE, Answers, Reader, TemplateValues, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, place_of, said, sentence_of
 from opsapp.ui.words import on_pages
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 from opsapp.wire.records import made
 from opsapp.wire.spoken import spoken_action
 
@@ -51,7 +51,7 @@ EACH = "each"
 RECENT = 40  # entries of a timeline that are not folded
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class HealOfIncident(LedgerEntryShown):
     wave: CaseWave | None = None
 

@@ -27,6 +27,7 @@ from opsapp.ui.parts import (
     WINDOWS_PLANNED,
 )
 from opsapp.ui.reader import Answers, Reader, TemplateValues
+from opsapp.ui.words import local
 from opsapp.wire.records import plain
 
 from . import holds
@@ -129,9 +130,12 @@ def service_zone(answers: Answers) -> str:
 def month_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     first = _first_of(reader)
     days = list(calendar.Calendar().itermonthdates(first.year, first.month))
-    begin = datetime(days[0].year, days[0].month, days[0].day, tzinfo=ZoneInfo(reader.zone))
-    end = datetime(days[-1].year, days[-1].month, days[-1].day, tzinfo=ZoneInfo(reader.zone)) + timedelta(days=1)
-    return {"since": str(int(begin.timestamp())), "until": str(int(end.timestamp()))}
+    begin, end = _begin_of(days[0], reader.zone), _begin_of(days[-1] + timedelta(days=1), reader.zone)
+    return {"since": str(int(begin)), "until": str(int(end))}
+
+
+def _begin_of(day: date, zone: str) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).timestamp()
 
 
 def next_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
@@ -139,7 +143,7 @@ def next_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
 
 
 def _first_of(reader: Reader) -> date:
-    today = datetime.fromtimestamp(reader.now, ZoneInfo(reader.zone)).date()
+    today = local(reader.now, reader.zone).date()
     try:
         first = datetime.strptime(reader.asked("month"), "%Y-%m").date()
     except ValueError:
@@ -149,30 +153,27 @@ def _first_of(reader: Reader) -> date:
 
 def month_of(entries: list[CalendarEntry], reader: Reader) -> CalendarMonth:
     """By the reader's days."""
-    where, first = ZoneInfo(reader.zone), _first_of(reader)
-    today = datetime.fromtimestamp(reader.now, where).date()
+    first, today = _first_of(reader), local(reader.now, reader.zone).date()
     weeks = []
     for week in calendar.Calendar().monthdatescalendar(first.year, first.month):
-        weeks.append(tuple(_day(day, entries, where, first.month, today) for day in week))
+        weeks.append(tuple(_day(day, entries, reader.zone, first.month, today) for day in week))
     before, after = first - timedelta(days=1), (first + timedelta(days=31)).replace(day=1)
     with_some = tuple(day for week in weeks for day in week if day.entries and day.inside)
     return CalendarMonth(f"{first:%B %Y}", f"{before:%Y-%m}", f"{after:%Y-%m}", tuple(weeks), with_some)
 
 
-def _day(day: date, entries: list[CalendarEntry], where: ZoneInfo, month: int, today: date) -> CalendarDay:
-    begin = datetime(day.year, day.month, day.day, tzinfo=where).timestamp()
-    following = day + timedelta(days=1)
-    end = datetime(following.year, following.month, following.day, tzinfo=where).timestamp()
+def _day(day: date, entries: list[CalendarEntry], zone: str, month: int, today: date) -> CalendarDay:
+    begin, end = _begin_of(day, zone), _begin_of(day + timedelta(days=1), zone)
     marks = tuple(
-        (entry, _words(entry, begin, end, where)) for entry in entries if entry.start < end and entry.end > begin
+        (entry, _words(entry, begin, end, zone)) for entry in entries if entry.start < end and entry.end > begin
     )
     return CalendarDay(day.day, day.isoformat(), f"{day:%A %d %B}", day.month == month, day == today, marks)
 
 
-def _words(entry: CalendarEntry, begin: float, end: float, where: ZoneInfo) -> str:
+def _words(entry: CalendarEntry, begin: float, end: float, zone: str) -> str:
     """From when to when, on one day."""
     starts, ends = entry.start >= begin, entry.end <= end
-    start, until = (f"{datetime.fromtimestamp(at, where):%H:%M}" for at in (entry.start, entry.end))
+    start, until = (f"{local(at, zone):%H:%M}" for at in (entry.start, entry.end))
     if starts and ends:
         return f"{start}–{until}"
     return f"from {start}" if starts else f"until {until}" if ends else "all day"
@@ -184,7 +185,7 @@ def _words(entry: CalendarEntry, begin: float, end: float, where: ZoneInfo) -> s
 def new_window(answers: Answers, reader: Reader) -> TemplateValues:
     """A round hour from now, for two hours; what the address names is covered (`?scope=ID`)."""
     zone = service_zone(answers)
-    start = datetime.fromtimestamp(reader.now, ZoneInfo(zone)).replace(minute=0, second=0, microsecond=0)
+    start = local(reader.now, zone).replace(minute=0, second=0, microsecond=0)
     start += timedelta(hours=1)
     end = start + timedelta(hours=2)
     scope = tuple(filter(None, [reader.asked("scope")]))

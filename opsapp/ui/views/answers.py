@@ -89,7 +89,7 @@ def _wrong(node: Node, ip: str, problem: Problem) -> Response:
 
 
 def _done(request: Request, held: HeldLink) -> Response:
-    root, thing_id, now = request.root, held.link.thing_id, request.node.clock.now()
+    root, thing_id, now = request.root, held.link.thing_id, request.now
     actor = Actor(held.by.name, request.client_ip)
     try:
         done = held.answer.done(root, thing_id, held.by, now, request.after_abort)
@@ -108,7 +108,7 @@ def _question(request: Request, held: HeldLink) -> Response:
 
 
 def _asked(request: Request, held: HeldLink) -> LinkQuestion:
-    root, thing_id, now = request.root, held.link.thing_id, request.node.clock.now()
+    root, thing_id, now = request.root, held.link.thing_id, request.now
     reader = Reader(now, request.node.config.timezone, held.by.name, held.by.role, {}, lambda _call: True)
     if held.answer.noun == "incident":
         return of_incident(public(incidents_of(root)[thing_id].summary(now)), reader)

@@ -144,7 +144,7 @@ def page(context: Facet, request: Request) -> Deferred:
 @public(MonthsFacet, query=Month)
 def history(context: MonthsFacet, request: Request) -> Response:
     """Incidents and maintenance of a month of the page's zone."""
-    looks, now, scope = about(request), request.node.clock.now(), scope_of(request)
+    looks, now, scope = about(request), request.now, scope_of(request)
     month = request.valid_query["month"] or statusshape.month_of(now, looks.timezone)
     start, end = statusshape.month_edges(month, looks.timezone)
     incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE, scope)

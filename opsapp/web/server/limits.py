@@ -8,10 +8,10 @@ from dataclasses import asdict, fields, replace
 from typing import Any
 
 from opsapp.web.config import LimitSettings
-from opsapp.wire.dataclass import dataclass
+from opsapp.wire.dataclass import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen(slots=True)
 class Limits:
     """Seconds, bytes and counts."""
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import clocks
-from opsapp.healing.engine.inventory import Member, fleet_access
+from opsapp.healing.engine.inventory import Member, fleet_access, inventory_of
 from opsapp.healing.engine.rollback import wait_for
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.injections import Injection
@@ -24,7 +24,7 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.whatif import Expectation
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.cluster import leases
-from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.node import Node, now_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.heals import HostAnswer
@@ -94,7 +94,7 @@ def refuse_untagged(root: Root) -> None:
 
 
 def tagged(root: Root) -> list[Member]:
-    return [member for member in fleet_access(root).inventory(root).agents if TAG in member.tags]
+    return [member for member in inventory_of(root).agents if TAG in member.tags]
 
 
 def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
@@ -123,7 +123,7 @@ def inject(
     """Inject the fault in one transaction and return the ledger's last id, the rows, and the hosts where there is
     nothing to break."""
     refuse_untagged(root)
-    now, healing, names, missing = node_of(root).clock.now(), healing_of(root), [], []
+    now, healing, names, missing = now_of(root), healing_of(root), [], []
     for member in tagged(root):
         made = FAULTS[fault](values.get(member.subject, {}), int(revert_after))
         if made is None or not member.online or member.agent_id is None:
@@ -203,10 +203,10 @@ def revert_due(root: Root) -> bool:
     leases.check(root, "healing")
     if clocks.is_left(root):  # the pipeline moves them with the clock first
         return False
-    injections, now = healing_of(root).injections, node_of(root).clock.now()
+    injections, now = healing_of(root).injections, now_of(root)
     injections.forget(now - KEEP_S)
     due = injections.due(now)
-    agents = fleet_access(root).inventory(root).agents if due else ()
+    agents = inventory_of(root).agents if due else ()
     online = {member.agent_id: member.online for member in agents}
     return any([_revert(root, name, injection, now, online.get(injection.agent_id)) for name, injection in due])
 
