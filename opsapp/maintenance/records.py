@@ -137,7 +137,16 @@ class HealingWindowRecord:
         CheckedBy(_span_problem),
         FormField("For", "span", preset="2 h", hint="Like 30 min, 2 h or 1 d"),
     ]
-    action: Annotated[str, Choice(*ACTIONS), FormField("What happens", "choice")]
+    action: Annotated[
+        str,
+        Choice(*ACTIONS),
+        FormField(
+            "What happens meanwhile",
+            "choice",
+            "Suppress: nothing is healed, nobody is notified. Queue: events wait until it ends. Notify only: people are"
+            " notified. Release: rules act one level lower",
+        ),
+    ]
     reason: Annotated[str, FormField("Reason")] = ""
 
     id: Told[str] = ""

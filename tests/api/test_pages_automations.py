@@ -338,3 +338,34 @@ def test_a_state_that_forbids_it_is_said_beside_what_was_typed(service):
     editor["name"], editor["value"] = "token", "another"
     answer = editor.submit(status="4*")
     assert answer.html.select_one("main form [name=name]")["value"] == "token"
+
+
+@pytest.mark.shared
+def test_what_is_made_of_others_is_told_by_their_names(service):
+    otto = service.otto
+    drain, restart = (
+        otto.post_json("/api/automations", {"name": name, "type": "notification", "params": {"title": "x"}}).json["id"]
+        for name in ("Drain the node", "Restart the shop")
+    )
+    steps = [
+        {"id": "first", "automation_id": drain, "on_success": "second", "on_failure": "last"},
+        {"id": "second", "automation_id": restart},
+        {"id": "last", "automation_id": drain},
+    ]
+    flow = {"name": "Patching", "type": "workflow", "params": {"steps": steps, "start": "first"}}
+    both = {"name": "Both", "type": "composite", "params": {"automations": [drain, restart]}}
+    flow, both = (otto.post_json("/api/automations", body).json["id"] for body in (flow, both))
+    browser = service.browser("vera")
+    what = browser.get(f"/automations/{flow}").html.select_one("#what")
+    assert what.select("pre")[-1].text.splitlines() == [
+        "first: Drain the node, then second, after a failure last",
+        "second: Restart the shop",
+        "last: Drain the node",
+    ]
+    assert browser.get(f"/automations/{both}").html.select_one("#what pre").text.split("\n") == [
+        "Drain the node",
+        "Restart the shop",
+    ]
+    page = browser.get(f"/automations/{flow}").html
+    assert not [each for each in (drain, restart) if each in page.select_one("main").get_text()]
+    assert "5 min" in page.select_one("main").text

@@ -8,6 +8,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.resources.rules import put_rule
 from opsapp.maintenance.engine import windows
+from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.maintenance.resources import windows_of
 from opsapp.runtime.node import node_of
 from opsapp.wire.records import made
@@ -93,3 +94,17 @@ def test_the_end_of_a_window_lets_go_in_pieces_spread_over_time(queued, written)
     run(queued)
     assert all(due <= until for _, _, due in states(queued))
     assert len({due for _, _, due in states(queued)}) > MANY / 2
+
+
+def test_a_step_of_the_clock_looks_at_what_waits_once_for_all_windows(service):
+    asked = []
+    service.node.registry.registerUtility(lambda root, now: asked.append(now), IWindowEnded, "counted")
+    told = {"target": "all", "reason": "patching", "duration": "1h", "action": "queue"}
+
+    def open_many(root):
+        for _ in range(5):
+            windows.open_healing(root, told, "otto")
+
+    service.transact(open_many)
+    service.transact(windows.move_healing, HOUR)
+    assert len(asked) == 1

@@ -8,6 +8,7 @@ from opsapp.approvals import engine as approvals
 from opsapp.approvals.records import NewRequest
 from opsapp.approvals.resources import approvals_of, request
 from opsapp.monitoring.engine import changes
+from opsapp.monitoring.engine.scope import MonitorScope
 from opsapp.monitoring.evolve import index_taken
 from opsapp.monitoring.resources import Incident, incidents_of
 from tests.support.projections import failing_load
@@ -84,3 +85,24 @@ def test_requests_that_nobody_decided_expire_some_at_a_time(service, written):
     assert service.read(lambda root: approvals_of(root).counts["expired"]) == MANY
     assert max(written) <= MOST, written
     assert len(written) <= MANY / 20
+
+
+def test_a_document_of_many_windows_reads_the_names_of_monitors_once(service, monkeypatch):
+    asked, names = [], MonitorScope.names
+
+    def counted(scope, root):
+        asked.append(root)
+        return names(scope, root)
+
+    monkeypatch.setattr(MonitorScope, "names", counted)
+    span = {"start": "2055-02-15T08:10:00", "end": "2055-02-15T08:20:00"}
+    document = {
+        "monitors": [{"name": f"m {n}", "type": "http", "url": f"https://h{n}.example.com/"} for n in range(30)],
+        "windows": [{"name": f"w {n}", "scope": [f"m {n}"], **span} for n in range(30)],
+    }
+    service.ada.post_json("/api/apply", {"document": document})
+    assert len(asked) == 1
+    exported = service.ada.get("/api/export").json["windows"]
+    assert sorted((entry["name"], entry["scope"]) for entry in exported) == sorted(
+        (entry["name"], entry["scope"]) for entry in document["windows"]
+    )

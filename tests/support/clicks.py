@@ -10,6 +10,7 @@ class Clicks:
 
     def __init__(self, browser):
         self.browser, self.count = browser, 0
+        self.more = 0  # presses on *More*, behind which a phone has most of the menu
 
     def find(self, selector):
         """Where it can be pressed: on a phone the tabs lie over the foot."""
@@ -22,6 +23,16 @@ class Clicks:
         self.count += 1
         self.find(selector)
         press(self.browser, selector)
+
+    def menu(self, place):
+        """To this place of the menu: at the left on a desk, under the thumb on a phone."""
+        link = f"a[href='{place}']"
+        if self.find(f".side {link}").is_displayed():
+            return self(f".side {link}")
+        if not self.browser.find_element(By.CSS_SELECTOR, f".tabs {link}").is_displayed():
+            self.on(".tabs summary")
+            self.more += 1
+        return self(f".tabs {link}")
 
     def on(self, selector):
         """What stays on its page: a tick, a choice, a summary."""

@@ -73,7 +73,7 @@ def note_end(root: Root, parent: Run, part: Run, now: float) -> bool:
 def _say(root: Root, parent: Run, name: str, part: Run, now: float) -> None:
     """A line of the parent's output about a part."""
     said = f"{part.status}: {part.reason}" if part.reason else part.status
-    write(root, parent, f"[{_label(parent, name)}: {part.settings.name}: {said}; run {part.id}]\n", now)
+    write(root, parent, f"[{_label(parent, name)}: {part.settings.name}: {said}]\n", now)
 
 
 def _label(parent: Run, step: str) -> str:

@@ -14,8 +14,7 @@ from opsapp.healing.stages.messages import (
     Message,
     RequestDecided,
     RollbackWanted,
-    RuleChanged,
-    WindowChanged,
+    WaitsChanged,
 )
 
 from . import entries, notifications, problems, steps, trials, trusted, waves
@@ -31,10 +30,11 @@ def receive(context: PipelineContext, message: Message) -> None:
         context.book.tell_decided(context.root, message.request, context.now)
     elif isinstance(message, DeedStopped):
         waves.tell_stopped(context, message)
-    elif isinstance(message, RuleChanged):
-        context.book.review(context.root, message.rule_id, context.now, message.after)
-    elif isinstance(message, WindowChanged):
-        window_ended(context.root, context.now, message.after)
+    elif isinstance(message, WaitsChanged):
+        if message.rule_id is None:
+            window_ended(context.root, context.now, message.after)
+        else:
+            context.book.review(context.root, message.rule_id, context.now, message.after)
     elif isinstance(message, RollbackWanted):
         steps.begin_manual_rollback(context, message)
     else:

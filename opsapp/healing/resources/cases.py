@@ -13,7 +13,7 @@ from persistent import Persistent
 from opsapp.healing.places import healing_of
 from opsapp.healing.stages import messages
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, moved, opened, read, stored
-from opsapp.healing.stages.messages import Message, RequestDecided, RuleChanged, WindowChanged
+from opsapp.healing.stages.messages import Message, RequestDecided, WaitsChanged
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
@@ -320,7 +320,7 @@ class CaseBook(Persistent):
                 self.schedule(case, now)
                 wake_after_commit(root, QUEUE)
         if len(page) == TOLD_AT_ONCE:
-            self.submit(root, RuleChanged(rule_id, page[-1][0]))
+            self.submit(root, WaitsChanged(rule_id, page[-1][0]))
 
     def release(self, root: Root, due: Callable[[str], float], after: str = "") -> None:
         """What waits for the end of a window is due when `due(case id)` says. The pipeline goes on after so many."""
@@ -329,7 +329,7 @@ class CaseBook(Persistent):
             if case.record.queued:
                 self.schedule(case, due(case.record.id))
         if len(page) == TOLD_AT_ONCE:
-            self.submit(root, WindowChanged(page[-1]))
+            self.submit(root, WaitsChanged(None, page[-1]))
 
     def purge(self, before: float, limit: int = 500) -> bool:
         """Their story is in the ledger. Whether there may be more."""

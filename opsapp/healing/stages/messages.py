@@ -33,16 +33,10 @@ class DeedStopped(NamedTuple):
     after: str = ""
 
 
-class RuleChanged(NamedTuple):
-    """`after`: what waited for the last case that was looked at again."""
+class WaitsChanged(NamedTuple):
+    """What waits on a rule or, without one, for the end of a window. `after`: how far it was looked at again."""
 
-    rule_id: str
-    after: str
-
-
-class WindowChanged(NamedTuple):
-    """It has ended, or may end at another time. `after`: the target that was looked at last."""
-
+    rule_id: str | None
     after: str
 
 
@@ -53,14 +47,13 @@ class RollbackWanted(NamedTuple):
     request: str
 
 
-NamedMessage = ConditionOver | RequestDecided | DeedStopped | RuleChanged | WindowChanged | RollbackWanted
+NamedMessage = ConditionOver | RequestDecided | DeedStopped | WaitsChanged | RollbackWanted
 Message = RuleEvent | NamedMessage
 KINDS: dict[str, type[NamedMessage]] = {
     "over": ConditionOver,
     "decided": RequestDecided,
     "stopped": DeedStopped,
-    "rule": RuleChanged,
-    "window": WindowChanged,
+    "waits": WaitsChanged,
     "rollback": RollbackWanted,
 }
 

@@ -12,8 +12,8 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.records import WindowAsCode, WindowRecord
 from opsapp.maintenance.resources import Window, windows_of
-from opsapp.runtime.ascode.kinds import StoredEntry
-from opsapp.runtime.node import Node
+from opsapp.runtime.ascode.kinds import StoredEntry, looked_up
+from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, made, settings_of
 
@@ -26,8 +26,8 @@ BY = "apply"
 class Called:
     """Read when it is asked first."""
 
-    def __init__(self, node: Node, root: Root):
-        self._node, self._root = node, root
+    def __init__(self, root: Root):
+        self._node, self._root = node_of(root), root
         self._first: dict[str, str] | None = None
         self._ids: dict[str, set[str]] = defaultdict(set)
 
@@ -60,30 +60,30 @@ class Called:
         return self._first
 
 
-def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
-    called = Called(node, root)
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    called = looked_up(root, Called)
     for window in windows_of(root).of_family(Window):
         scope = called.names(window.record.scope)
         yield StoredEntry(window.__name__, {**settings_of(window.record), "scope": scope}, window.source == "api")
 
 
-def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    called = Called(node, root)
+def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    called = looked_up(root, Called)
     return {**given, "scope": called.names(called.ids(given["scope"]))}
 
 
-def create(node: Node, root: Root, entry: WindowAsCode) -> str:
-    return windows.create(root, made(WindowRecord, _with_ids(node, root, entry)), BY).__name__
+def create(_node: Node, root: Root, entry: WindowAsCode) -> str:
+    return windows.create(root, made(WindowRecord, _with_ids(root, entry)), BY).__name__
 
 
-def update(node: Node, root: Root, window_id: str, entry: WindowAsCode) -> None:
+def update(_node: Node, root: Root, window_id: str, entry: WindowAsCode) -> None:
     window = windows_of(root)[window_id]
-    windows.change(root, window, changed(window.record, _with_ids(node, root, entry)))
+    windows.change(root, window, changed(window.record, _with_ids(root, entry)))
 
 
 def delete(_node: Node, root: Root, window_id: str) -> None:
     windows.delete(root, windows_of(root)[window_id])
 
 
-def _with_ids(node: Node, root: Root, entry: WindowAsCode) -> dict[str, object]:
-    return {**settings_of(entry), "scope": Called(node, root).ids(entry.scope)}
+def _with_ids(root: Root, entry: WindowAsCode) -> dict[str, object]:
+    return {**settings_of(entry), "scope": looked_up(root, Called).ids(entry.scope)}

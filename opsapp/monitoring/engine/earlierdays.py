@@ -5,19 +5,16 @@ Must not: take days for a name that several monitors have.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.earlier import EarlierDays, EarlierDaysAsCode, day_of, earlier_of, forget
-from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode.kinds import StoredEntry
+from opsapp.monitoring.names import ids_by_name, names_by_id
+from opsapp.runtime.ascode.kinds import StoredEntry, looked_up
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
-
-_IDS = object()  # a transaction has the ids of monitors under this, by name
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -25,7 +22,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     folder = earlier_of(root)
     if folder is None or not folder.tree:
         return
-    names = _names(root)
+    names = names_by_id(root)
     for monitor_id, kept in folder.items():
         if monitor_id in names:
             yield StoredEntry(monitor_id, settings_of(EarlierDaysAsCode(names[monitor_id], kept.days)))
@@ -66,22 +63,8 @@ def delete(_node: Node, root: Root, monitor_id: str) -> None:
     forget(root, monitor_id)
 
 
-def _names(root: Root) -> dict[str, str]:
-    """Names by id, of the monitors whose name is theirs alone."""
-    names = {monitor.id: monitor.name for monitor in monitors_of(root).values()}
-    called = Counter(names.values())
-    return {monitor_id: name for monitor_id, name in names.items() if called[name] == 1}
-
-
 def _id_of(root: Root, name: str) -> str:
-    """Looked up once for a whole document: monitors are made before their days."""
-    transaction = root._p_jar.transaction_manager.get()
-    try:
-        ids = transaction.data(_IDS)
-    except KeyError:
-        ids = {named: monitor_id for monitor_id, named in _names(root).items()}
-        transaction.set_data(_IDS, ids)
+    ids = looked_up(root, ids_by_name)
     if name not in ids:
         raise Invalid({"monitor": "no monitor, or several, of this name"})
-    monitor_id: str = ids[name]
-    return monitor_id
+    return ids[name]

@@ -7,9 +7,9 @@ anything, or talk to people.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from zope.interface import Interface
 
@@ -22,6 +22,7 @@ from opsapp.wire.records import made
 
 from .references import book_of, with_references
 
+T = TypeVar("T")
 CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 
@@ -134,6 +135,17 @@ class EntryChange(NamedTuple):
     action: str
     stamp: str
     once: Mapping[str, str] = {}
+
+
+def looked_up(root: Root, look: Callable[[Root], T]) -> T:
+    """What each entry of a kind asks for, read once in a transaction: after what it names was made."""
+    transaction = root._p_jar.transaction_manager.get()
+    try:
+        answer: T = transaction.data(look)
+    except KeyError:
+        answer = look(root)
+        transaction.set_data(look, answer)
+    return answer
 
 
 def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonObject]]:

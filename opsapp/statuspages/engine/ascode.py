@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
@@ -10,8 +9,9 @@ from typing import TypeVar
 from opsapp.lib.addresses import restored_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
+from opsapp.monitoring.names import ids_by_name, names_by_id
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.ascode.kinds import StoredEntry
+from opsapp.runtime.ascode.kinds import StoredEntry, looked_up
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.groups import GroupRecord
 from opsapp.statuspages.records import OwnPageAsCode, PageAsCode, PageRecord
@@ -41,14 +41,14 @@ def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | N
 
 
 def refuse_unknown(root: Root, groups: Iterable[GroupRecord]) -> None:
-    named = {name for group in groups for name in group.monitors}
-    missing = sorted(named - ids_by_name(root).keys()) if named else []
+    named = {name for group in groups for name in group.monitors if name not in monitors_of(root)}
+    missing = sorted(named - looked_up(root, ids_by_name).keys()) if named else []
     if missing:
         raise Invalid({"groups": "no monitor, or several, of this name: " + ", ".join(missing[:10])})
 
 
 def create(_node: Node, root: Root, entry: PageAsCode) -> str:
-    settings.change(root, settings_of(renamed(entry, ids_by_name(root))))
+    settings.change(root, settings_of(renamed(entry, looked_up(root, ids_by_name))))
     return PAGE
 
 
@@ -67,16 +67,3 @@ def renamed(page: P, names: dict[str, str]) -> P:
         for group in page.groups
     )
     return replace(page, groups=tuple(groups))
-
-
-def names_by_id(root: Root) -> dict[str, str]:
-    """By id; where several monitors share a name, its id is the name."""
-    names = {monitor.id: monitor.name for monitor in monitors_of(root).whole()}
-    called = Counter(names.values())
-    return {monitor_id: name if called[name] == 1 else monitor_id for monitor_id, name in names.items()}
-
-
-def ids_by_name(root: Root) -> dict[str, str]:
-    """The way back: by name, and by id."""
-    names = names_by_id(root)
-    return {**{name: monitor_id for monitor_id, name in names.items()}, **{known_id: known_id for known_id in names}}

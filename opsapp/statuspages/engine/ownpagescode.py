@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.ascode.kinds import StoredEntry
+from opsapp.monitoring.names import ids_by_name, names_by_id
+from opsapp.runtime.ascode.kinds import StoredEntry, looked_up
 from opsapp.runtime.node import Node
 from opsapp.statuspages.records import OwnPageAsCode, OwnPageRecord
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
 
 from . import ownpages
-from .ascode import ids_by_name, names_by_id, refuse_unknown, renamed
+from .ascode import refuse_unknown, renamed
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -41,4 +42,4 @@ def delete(_node: Node, root: Root, slug: str) -> None:
 
 
 def _with_ids(root: Root, entry: OwnPageAsCode) -> dict[str, object]:
-    return settings_of(renamed(entry, ids_by_name(root)))
+    return settings_of(renamed(entry, looked_up(root, ids_by_name)))

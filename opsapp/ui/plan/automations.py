@@ -194,6 +194,7 @@ AUTOMATIONS = (
             Part("Runs", "/api/automations/{id}/runs", paged=True, name=parts.RUNS, acts=(CANCEL,)),
             told(parts.RULES, "/api/healing/rules", optional=True),
             told(parts.USERS_OF, "/api/automations?uses={id}"),
+            told(parts.AUTOMATIONS, "/api/automations"),
             told(parts.PEOPLE, "/api/people", optional=True),
         ),
         template="automation.jinja2",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from opsapp.maintenance.records import HealingWindowRecord
 from opsapp.ui import parts
 from opsapp.ui.shapes import healing as shapes
 
-from .shape import Act, Column, Field, Page, Part, delete, told
+from .shape import Act, Column, Field, Page, Part, delete, inputs, told
 
 HEALTH = "/api/healing/health"
 INLET_FIELDS = (
@@ -54,27 +55,7 @@ HEALING = (
                 ),
             ),
         ),
-        forms=(
-            Act(
-                "window",
-                "Pause this target",
-                "POST /api/healing/maintenance",
-                (
-                    Field("target", "On what", required=True, hint="A host, a service like web-1/nginx, or all"),
-                    Field("duration", "For how long", "span", required=True, preset="2 h"),
-                    Field(
-                        "action",
-                        "What happens meanwhile",
-                        "choice",
-                        ("suppress", "queue", "notify_only", "release"),
-                        True,
-                        hint="Suppress: nothing is healed, nobody is notified. Queue: events wait until it ends."
-                        " Notify only: people are notified. Release: rules act one level lower",
-                    ),
-                    Field("reason", "Why"),
-                ),
-            ),
-        ),
+        forms=(Act("window", "Pause this target", "POST /api/healing/maintenance", inputs(HealingWindowRecord)),),
         menu="Healing",
         template="healing.jinja2",
         shape=shapes.standing,

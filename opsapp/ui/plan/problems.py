@@ -11,7 +11,7 @@ STATES = ("open", "accepted", "closed")
 CHANGE = "PUT /api/healing/problems/{id}"
 FIELDS = (
     Field("state", "State", "choice", STATES, True, hint="Accepted: it is known, and is not mended now"),
-    Field("owner", "Assignee", "choice", clears=True, unsaid="nobody"),
+    Field("owner", "Assignee", "name", of="user", by="username", clears=True, unsaid="nobody"),
     Field(
         "due",
         "Until when",
@@ -70,7 +70,6 @@ PROBLEMS = (
                     save(CHANGE, FIELDS, "change", done="It is saved."),
                 ),
             ),
-            told(parts.PEOPLE, "/api/people?limit=1000", optional=True),
             told(parts.LEDGER, "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20"),
         ),
         template="recurring.jinja2",

@@ -10,6 +10,7 @@ from opsapp.auth.records import Person
 from opsapp.automations.engine import PROGRAMS
 from opsapp.automations.records import AutomationRecord, AutomationRow, TemplateRecord
 from opsapp.lib import cron
+from opsapp.lib.durations import in_words
 from opsapp.ui.parts import AUTOMATION, AUTOMATIONS, PEOPLE, RULES, RUNS, TEMPLATES, USERS_OF
 from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.words import local, spoken
@@ -84,7 +85,7 @@ def new(answers: Answers, reader: Reader) -> TemplateValues:
 
 
 def one(answers: Answers, reader: Reader) -> TemplateValues:
-    automation = answers[AUTOMATION]
+    automation, names = answers[AUTOMATION], {row.id: row.name for row in answers[AUTOMATIONS]}
     return {
         "title": automation.name,
         "it": automation,
@@ -95,7 +96,7 @@ def one(answers: Answers, reader: Reader) -> TemplateValues:
         "cannot_decide": cannot_decide(automation, answers.known(PEOPLE)),
         "runs": [shown_of(run, reader.now) for run in answers[RUNS]],
         "params": [
-            (spoken(name), _text(value))
+            (spoken(name), _text(value, names))
             for name, value in plain(automation.params).items()
             if value not in (None, "", {})
         ],
@@ -164,10 +165,17 @@ def facts_of(automation: AutomationRecord) -> list[tuple[str, str]]:
     return [
         ("Asks", asks),
         ("When one runs already", MEANWHILE[automation.concurrency]),
-        ("Time limit", f"{automation.timeout} s"),
+        ("Time limit", in_words(automation.timeout)),
         ("Retries", f"{automation.retries} times" if automation.retries else "no"),
     ]
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+def _text(value: object, names: dict[str, str]) -> str:
+    """Automations by their names: those of a composite in order, and the steps of a workflow with what follows."""
+    if isinstance(value, list):
+        return "\n".join(_text(part, names) for part in value)
+    if isinstance(value, dict) and "automation_id" in value:
+        ways = {"then": value["on_success"], "after a failure": value["on_failure"]}
+        follows = "".join(f", {when} {step}" for when, step in ways.items() if step)
+        return f"{value['id']}: {names.get(value['automation_id'], 'an automation that is gone')}{follows}"
+    return names.get(value, value) if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)

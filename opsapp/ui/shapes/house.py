@@ -55,12 +55,7 @@ class AuditLine(NamedTuple):
 
 
 def users(answers: Answers, reader: Reader) -> TemplateValues:
-    return {
-        "users": [_user(row) for row in answers[USERS]],
-        "invited": answers[INVITED],
-        "may": MAY,
-        "filtered": reader.asks("q", "role"),
-    }
+    return {"users": [_user(row) for row in answers[USERS]], "invited": answers[INVITED], "may": MAY}
 
 
 def _user(row: UserShown) -> UserLine:
@@ -71,7 +66,7 @@ def _user(row: UserShown) -> UserLine:
 
 def secrets(answers: Answers, reader: Reader) -> TemplateValues:
     names = {row.id: row.name for row in answers[AUTOMATIONS]}
-    return {"secrets": [_secret(row, names) for row in answers[SECRETS]], "row": {}}
+    return {"secrets": [_secret(row, names) for row in answers[SECRETS]]}
 
 
 def _secret(row: SecretRecord, names: dict[str, str]) -> SecretLine:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from opsapp.healing.records import ProblemRecord
 from opsapp.ui.choices import LinkChoice
-from opsapp.ui.parts import LEDGER, PEOPLE, PROBLEM, PROBLEMS
+from opsapp.ui.parts import LEDGER, PROBLEM, PROBLEMS
 from opsapp.ui.reader import Answers, Reader, TemplateValues
 from opsapp.ui.sentences import NameBook, heal, span, target_words
 from opsapp.ui.words import local
@@ -44,13 +44,11 @@ def listing(answers: Answers, reader: Reader) -> TemplateValues:
 
 def single(answers: Answers, reader: Reader) -> TemplateValues:
     problem = answers[PROBLEM]
-    names = [row.username for row in answers[PEOPLE]]
     told = line(problem, reader)
     return {
         "title": f"Problem: {target_words(problem.target)}",
         "it": told,
         "row": told.row | {"due": problem.due_day or "", "owner": problem.owner or ""},
-        "choices": {"owner": sorted({*names, *([problem.owner] if problem.owner else [])})},
         "heals": tuple(heal(entry, NAMELESS) for entry in answers[LEDGER]),
     }
 
