@@ -73,11 +73,13 @@ def wait_before_retry(event: BeforeRetry) -> None:
 
 def place(request: Request) -> Any:
     """`request.place`: the connection and transaction manager that are this request's until it ends."""
-    store, held = request.node.store, ExitStack()
-    held.enter_context(store.turns.attempt(request.environ.get("retry.attempt", 0)))
-    borrowed = store.borrow()
-    held.callback(store.give_back, borrowed)
-    request.add_finished_callback(lambda _request: held.close())
+    store = request.node.store
+    with ExitStack() as held:
+        held.enter_context(store.turns.attempt(request.environ.get("retry.attempt", 0)))
+        borrowed = store.borrow()
+        held.callback(store.give_back, borrowed)
+        ends = held.pop_all()
+    request.add_finished_callback(lambda _request: ends.close())
     return borrowed
 
 

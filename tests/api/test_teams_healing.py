@@ -325,6 +325,32 @@ def test_a_member_is_lent_no_failures_of_others(ward, hosts):
     assert (told["borrowed"], told["borrowed_from"], told["curve"]) == (0, None, [])
 
 
+def test_the_overview_of_a_member_is_of_what_the_team_sees(ward, hosts):
+    service, ada = ward.service, ward.service.ada
+    for tag in ("shop", "bank"):
+        agent = ada.post_json("/api/agents", {"label": f"{tag}-silent", "tags": [tag]}).json
+        report, headers = {"hostname": f"{tag}-silent", "os": "Debian 12"}, {"X-Agent-Key": agent["key"]}
+        service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", report, headers=headers)
+        url = f"http://{tag}.example/"
+        ada.post_json("/api/monitoring/endpoints", {"name": f"{tag}-web", "type": "http", "url": url, "tags": [tag]})
+    ada.post_json("/api/monitoring/incidents", {"name": "bank by hand"})
+    ada.post_json("/api/healing/pause", {"reason": "bank works"})
+    team_of(service, see=["shop"])
+    service.clock.advance(120)
+    everything, told = ada.get("/api/overview").json, service.otto.get("/api/overview").json
+    assert (everything["monitors"]["total"], told["monitors"]["total"]) == (2, 1)
+    assert (everything["agents"]["total"], told["agents"]["total"]) == (4, 2)
+    assert (everything["cases_total"], told["cases_total"]) == (2, 1)
+    assert [case["target"] for case in told["cases"]] == ["shop/nginx"]
+    assert everything["cases"][0]["approval_id"] is not None
+    assert told["cases"][0]["approval_id"] is None, "it is asked for both hosts at once"
+    assert (told["holds"], told["wrong"]["events"], told["wrong"]["alerts"]) == ([], 0, 0)
+    assert {trouble["name"] for trouble in everything["troubles"]} >= {"shop-silent", "bank-silent", "bank by hand"}
+    assert [trouble["name"] for trouble in told["troubles"]] == ["shop-silent"]
+    assert "bank" in json.dumps(everything)
+    assert "bank" not in json.dumps(told)
+
+
 def test_a_member_hears_whether_the_ledger_is_whole(ward, hosts):
     service, shop, bank = ward.service, f"agent:{hosts['shop']}", f"agent:{hosts['bank']}"
     team_of(service, see=["shop"])

@@ -18,6 +18,7 @@ class Receiver:
         self.headers: dict[str, str] = {}
         self.status = 200
         self.asked = 0
+        self._noting = threading.Lock()  # many may call at once: each path stands beside its own message
         self.answer = lambda message: b""
         self.open = threading.Event()
         self.open.set()
@@ -37,9 +38,10 @@ class Receiver:
                 message = read(body)
                 answer = receiver.answer(message)
                 if receiver.status == 200:
-                    receiver.paths.append(self.path)
-                    receiver.headers = dict(self.headers)
-                    receiver.messages.append(message)
+                    with receiver._noting:
+                        receiver.paths.append(self.path)
+                        receiver.headers = dict(self.headers)
+                        receiver.messages.append(message)
                 try:
                     self.send_response(receiver.status)
                     if receiver.status in (301, 302):

@@ -29,7 +29,7 @@ class Said:
 def shown(part, value):
     reader = Reader(0.0, "UTC", "ada", "admin", {}, lambda api: True)
     page = Page("/lamps", "Lamps", (part,))
-    return builder.show(page, {}, reader, lambda path, query: Said(value), lambda said: said.value)
+    return builder.show(page, {}, reader, lambda path, query: Said(value), lambda said: said.value, [])
 
 
 def test_a_shape_gets_what_was_answered_by_the_part():

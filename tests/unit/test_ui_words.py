@@ -60,7 +60,7 @@ def shown(page, answers, **query):
         asked.append((path, text))
         return Answer(answers[path])
 
-    return asked, builder.show(page, {"id": "m1"}, reader(query=query), ask, lambda response: response.value)
+    return asked, builder.show(page, {"id": "m1"}, reader(query=query), ask, lambda response: response.value, [])
 
 
 def test_a_part_asks_for_what_an_earlier_one_named():

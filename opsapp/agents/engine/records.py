@@ -92,11 +92,12 @@ def hosts(root: Root) -> list[HostFacts]:
     return [_host(node, facts, statuses) for facts in directory_of(node).all(root) if facts.status != "pending"]
 
 
-def standing_of_hosts(root: Root) -> HostsStanding:
-    """Cheap where nearly all are heard: only for the others it looks up when they were."""
+def standing_of_hosts(root: Root, sight: Sight | None = None) -> HostsStanding:
+    """Of those that `sight` sees. Cheap where nearly all are heard: only for the others it looks up when they were."""
     node = node_of(root)
     statuses = AgentStatuses(node)
-    heard = [facts for facts in directory_of(node).all(root) if facts.status != "pending"]
+    known = [facts for facts in directory_of(node).all(root) if sight is None or sight.sees(facts.tags)]
+    heard = [facts for facts in known if facts.status != "pending"]
     away = [(facts, statuses.of(facts)) for facts in heard if not statuses.is_online(facts)]
     silent = [SilentHost(facts.id, host_name(facts), *status[1:]) for facts, status in away]
     return HostsStanding(len(heard), len(heard) - len(silent), silent)

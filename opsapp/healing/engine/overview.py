@@ -7,11 +7,12 @@ not: say what people should do.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from opsapp.agents.engine import HostsStanding, SilentHost, host_ids, host_of, standing_of_hosts
+from opsapp.agents.engine import HostsStanding, SilentHost, host_ids, host_of, seen_agents, standing_of_hosts, subject
 from opsapp.agents.resources import agents_of
+from opsapp.approvals.reach import seen_by
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.overview_answers import (
     AlikeTrouble,
@@ -28,6 +29,7 @@ from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, VerifyingCase
 from opsapp.healing.stages.holdout import is_left_alone
+from opsapp.healing.stages.world import SERVER
 from opsapp.lib.alike import gathered
 from opsapp.lib.durations import whole
 from opsapp.lib.problems import Unopened, Unreadable
@@ -41,13 +43,16 @@ from opsapp.monitoring.engine import (
 )
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node, node_of
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
 from . import holds
+from .reach import seen_subjects
 from .warroom import causes_of
 
-MOST_TROUBLES, MOST_CASES, MOST_DAYS, MOST_OTHERS = 60, 12, 16, 3
+MOST_TROUBLES, MOST_CASES, MOST_DAYS, MOST_OTHERS, LOOKED_AT = 60, 12, 16, 3, 2000
+Seen = Collection[str] | None  # the hosts and monitors that a team sees; None: all
 STOPPED = "Its agent was stopped."  # the cause of a host that said so
 NEWEST_ENTRIES = 40
 CAUSE = 2000
@@ -56,13 +61,21 @@ WORST = ("down", "degraded", "unknown")
 TOLD = {"critical": "down", "error": "down", "warning": "degraded", "info": "degraded"}  # as bad as that
 
 
-def overview(root: Root, now: float) -> Overview:
-    node, healing = node_of(root), healing_of(root)
-    monitors, hosts = standing_of_all(node, root, now), standing_of_hosts(root)
-    troubles = _troubles(root, healing, monitors, hosts, now)
-    shown = tuple(_under_way(root, healing, case, now) for case in healing.book.first_under_way(MOST_CASES))
-    agents, events = len(list(agents_of(root))), len(incidents_of(root).open_of_none)
-    newest = healing.ledger.page(None, None, NEWEST_ENTRIES, 0)[1]
+def overview(root: Root, now: float, sight: Sight | None = None) -> Overview:
+    """`sight`: what is known to be about hosts and monitors that it sees, and nothing beside."""
+    node, healing, seen = node_of(root), healing_of(root), seen_subjects(root, sight)
+    monitors, hosts = standing_of_all(node, root, now, sight), standing_of_hosts(root, sight)
+    troubles = _troubles(root, healing, monitors, hosts, now, seen)
+    cases, cases_total = _first_cases(healing, seen)
+    shown = tuple(_under_way(root, healing, case, now) for case in cases)
+    is_seen = seen_by(root, sight)
+    if is_seen is not None:
+        shown = tuple(
+            replace(case, approval_id=case.approval_id if is_seen(case.approval_id or "") else None) for case in shown
+        )
+    agents = len(list(agents_of(root))) if sight is None else len(seen_agents(root, sight))
+    events = len(incidents_of(root).open_of_none) if sight is None else 0
+    newest = healing.ledger.page(None, None, NEWEST_ENTRIES, 0, subjects=seen)[1]
     told = [entry.target for entry in newest] + [case.target for case in shown]
     named = {name for target in (*told, *(trouble.name for trouble in troubles)) for name in names_of(target)}
     named |= {trouble.root_cause for trouble in troubles if trouble.root_cause}
@@ -75,13 +88,33 @@ def overview(root: Root, now: float) -> Overview:
         _counted(troubles, events),
         len(troubles) + max(0, events - MOST_TROUBLES),
         shown,
-        len(healing.book.under_way),
-        tuple(holds.standing(root, now)),
-        tuple(ending_certificates(node, root)),
-        _next_break(root, healing),
-        {entry.name: entry.id for entry in register_of(node).entries.values() if entry.name in named},
-        host_ids(root, named),
+        cases_total,
+        tuple(holds.standing(root, now)) if sight is None else (),
+        tuple(ending_certificates(node, root, sight)),
+        _next_break(root, healing, seen),
+        {
+            entry.name: entry.id
+            for entry in register_of(node).entries.values()
+            if entry.name in named and (seen is None or entry.subject in seen)
+        },
+        {name: host for name, host in host_ids(root, named).items() if seen is None or subject(host) in seen},
     )
+
+
+def _first_cases(healing: Healing, seen: Seen) -> tuple[list[CaseRecord], int]:
+    """And how many there are; for a team among the first 2,000."""
+    if seen is None:
+        return healing.book.first_under_way(MOST_CASES), len(healing.book.under_way)
+    theirs = [case for case in healing.book.first_under_way(LOOKED_AT) if _is_theirs(case, seen)]
+    return theirs[:MOST_CASES], len(theirs)
+
+
+def _is_theirs(case: CaseRecord | None, seen: Collection[str]) -> bool:
+    """What it is about, and where it acts."""
+    if case is None or case.about.subject not in seen:
+        return False
+    host = None if case.heal is None else case.heal.host
+    return host in (None, SERVER) or subject(host) in seen
 
 
 def _folded(healing: Healing, troubles: list[Trouble]) -> list[Trouble]:
@@ -119,34 +152,42 @@ def _counted(troubles: list[Trouble], events: int) -> WrongCounts:
     return WrongCounts(len(down), degraded, unknown, len(causes), alerts, events, silent, stopped, unheard)
 
 
-def _next_break(root: Root, healing: Healing) -> NextBreak | None:
+def _next_break(root: Root, healing: Healing, seen: Seen) -> NextBreak | None:
     for row in healing.foresight.coming():
-        host = host_of(root, row.agent_id)
+        host = host_of(root, row.agent_id) if seen is None or subject(row.agent_id) in seen else None
         if host is not None:
             return made(NextBreak, {**vars(row), "hostname": host.hostname})
     return None
 
 
 def _troubles(
-    root: Root, healing: Healing, monitors: MonitorsStanding, hosts: HostsStanding, now: float
+    root: Root, healing: Healing, monitors: MonitorsStanding, hosts: HostsStanding, now: float, seen: Seen
 ) -> list[Trouble]:
     """Root causes before what hangs on them, down before slow before unknown, then the oldest first. What has an
-    open incident stands with what is down: nobody knows better."""
+    open incident stands with what is down: nobody knows better. What goes by a name alone is told to no team."""
     troubles = [_of_host(host) for host in hosts.silent]
     troubles += [made(Trouble, {"kind": "monitor", **monitor._asdict()}) for monitor in monitors.troubled]
-    troubles += _told(healing, {trouble.name for trouble in troubles})
+    troubles += _told(healing, {trouble.name for trouble in troubles}) if seen is None else []
     causes = causes_of(root, {trouble.name for trouble in troubles}, now)
-    book, known = healing.book, [*troubles, *_of_nothing_here(root)]
+    known = [*troubles, *(_of_nothing_here(root) if seen is None else ())]
+    names = {trouble.name for trouble in known}
+    causes = causes if seen is None else {name: cause for name, cause in causes.items() if cause in names}
     troubles = [
         replace(
             trouble,
             root_cause=causes.get(trouble.name) if trouble.kind != "event" else None,
-            case_id=book.open_on.get(trouble.name) or book.last_on.get(trouble.name),
+            case_id=_case_on(healing, trouble.name, seen),
         )
         for trouble in known
     ]
-    names = {trouble.name for trouble in troubles}
     return sorted(troubles, key=lambda trouble: (trouble.root_cause in names, _rank(trouble), trouble.since or now))
+
+
+def _case_on(healing: Healing, name: str, seen: Seen) -> str | None:
+    book = healing.book
+    case_id: str | None = book.open_on.get(name) or book.last_on.get(name)
+    is_told = case_id is not None and (seen is None or _is_theirs(book.record_of(case_id), seen))
+    return case_id if is_told else None
 
 
 def _rank(trouble: Trouble) -> int:

@@ -20,8 +20,9 @@ class OverviewFacet(Facet):
 add_facet(Api, "overview", OverviewFacet)
 
 
-@api.get(OverviewFacet, returns=Overview)
+@api.get(OverviewFacet, returns=Overview, teams="filtered")
 def show(context: OverviewFacet, request: Request) -> Overview:
-    """What is wrong now with its root causes, the cases of healing that are open, and how many monitors stand how."""
-    told: Overview = request.shown(overview(request.root, request.now))
+    """What is wrong now with its root causes, the cases of healing that are open, and how many monitors stand how.
+    For who is in a team of hosts and monitors that it sees, without what holds healing up."""
+    told: Overview = request.shown(overview(request.root, request.now, request.sight))
     return told

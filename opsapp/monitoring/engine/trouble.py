@@ -14,6 +14,7 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 
 WORST = ("down", "degraded", "unknown")  # in this order; the others want nobody
@@ -42,17 +43,18 @@ class MonitorsStanding(NamedTuple):
     troubled: list[TroubledMonitor]
 
 
-def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
+def standing_of_all(node: Node, root: Root, now: float, sight: Sight | None = None) -> MonitorsStanding:
+    """`sight`: of those that it sees."""
     watch = watch_of(node)
     watch.register.catch_up(root)
-    entries = watch.states.look(now)
+    entries = monitorlists.seen(watch.states.look(now), sight)
     statuses = {entry.id: entry.shown for entry in entries}
     unreadable = {damage.id for damage in watch.register.damaged.values()}
-    statuses |= dict.fromkeys(unreadable, "unknown")
+    statuses |= dict.fromkeys(unreadable if sight is None else unreadable & statuses.keys(), "unknown")
     troubled = [entry for entry in entries if statuses[entry.id] in WORST]
     since = {entry.id: monitorlists.since_when(node, entry, statuses[entry.id]) for entry in troubled}
     troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), since[entry.id], entry.name.casefold()))
-    counts, down_in_windows, _ = monitorlists.tally(node, root)
+    counts, down_in_windows, _ = monitorlists.tally(node, root, sight)
     return MonitorsStanding(
         {status: counts[status] for status in BY_CODE},
         down_in_windows,
@@ -67,9 +69,9 @@ def _troubled(root: Root, entry: Entry, status: str, since: int) -> TroubledMoni
     return TroubledMonitor(entry.id, entry.name, status, since, told.cause, entry.incident_id, owner, entry.series)
 
 
-def ending_certificates(node: Node, root: Root) -> list[CertificateEnd]:
+def ending_certificates(node: Node, root: Root, sight: Sight | None = None) -> list[CertificateEnd]:
     ending = []
-    for entry in watch_of(node).entries(root).values():
+    for entry in monitorlists.seen(watch_of(node).entries(root).values(), sight):
         days = node.series.live.value(entry.subject, "cert_days")
         if isinstance(days, int | float) and days <= SOON_DAYS and entry.settings.enabled:
             ending.append(CertificateEnd(entry.id, entry.name, int(days)))

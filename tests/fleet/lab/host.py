@@ -55,6 +55,7 @@ class Host:
 
     def kill(self):
         """Power loss: every process dies at once, the disk stays."""
+        machine.thaw(self.cgroup)
         machine.end(self.leader, self.leader_born)
         if self.nspawn is not None:
             try:

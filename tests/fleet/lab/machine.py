@@ -173,8 +173,17 @@ def _pass_controllers_down(group):
             print(f"lab: {group}: {controller}: {error}")
 
 
+def thaw(name):
+    """What is frozen in a group or below it goes on: a paused container cannot die."""
+    for group in [Path(directory) for top in hierarchies() for directory, _, _ in os.walk(top / name)]:
+        for file, word in ((group / "freezer.state", "THAWED"), (group / "cgroup.freeze", "0")):
+            if file.exists():
+                file.write_text(word)
+
+
 def remove_cgroup(name):
     """Kills what is left in a group and in those below it, and removes them everywhere."""
+    thaw(name)
     for group in [top / name for top in hierarchies()]:
         refusals = []
 
