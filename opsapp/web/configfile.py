@@ -7,12 +7,10 @@ a reload, all in one transaction.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from pyramid.config import Configurator
 from pyramid.settings import asbool
 
@@ -58,17 +56,20 @@ class BadConfig(Problem):
 def read(path: str | Path | None, known: Sections) -> Configuration:
     if path is None:
         return validate({}, {}, known, "defaults")
+    source = str(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:
-        raise BadConfig(str(path), [Mistake("file", None, f"cannot be read: {problem.strerror}")]) from None
+        raise BadConfig(source, [Mistake("file", None, f"cannot be read: {problem.strerror}")]) from None
     except UnicodeDecodeError as problem:
-        raise BadConfig(str(path), [Mistake("file", None, f"is not UTF-8: see byte {problem.start}")]) from None
-    values, lines = parse(text, str(path))
-    return validate(values, lines, known, str(path))
+        raise BadConfig(source, [Mistake("file", None, f"is not UTF-8: see byte {problem.start}")]) from None
+    values, lines = parse(text, source)
+    return validate(values, lines, known, source)
 
 
 def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
+    import yaml  # with difflib below 1 MB, which a server without a file does not need
+
     try:
         loader = yaml.SafeLoader(text)
         top = loader.get_single_node()
@@ -83,6 +84,7 @@ def parse(text: str, source: str) -> tuple[dict[str, Any], Lines]:
     lines: Lines = {}
     mistakes: list[Mistake] = []
     loader.most_values = len(text) + SAID_BY_ALIASES  # type: ignore[attr-defined]
+    loader.refusals = (yaml.YAMLError, ValueError)  # type: ignore[attr-defined]
     try:
         values = _plain(loader, top, (), lines, mistakes)
     except RecursionError:
@@ -100,27 +102,27 @@ def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes
     lines[path] = node.start_mark.line + 1
     if len(lines) > loader.most_values:
         raise OverflowError
-    if isinstance(node, yaml.MappingNode):
+    if node.id == "mapping":
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                line = key_node.start_mark.line + 1
+            line = key_node.start_mark.line + 1
+            if key_node.id != "scalar":
                 mistakes.append(Mistake(".".join(path) or "file", line, "has a key that is not a string"))
                 continue
             key = str(key_node.value)
-            if key in values:
-                mistakes.append(Mistake(".".join((*path, key)), key_node.start_mark.line + 1, "is given twice"))
-            values[key] = _plain(loader, value_node, (*path, key), lines, mistakes)
             place = (*path, key)
-            lines[place] = key_node.start_mark.line + 1
+            if key in values:
+                mistakes.append(Mistake(".".join(place), line, "is given twice"))
+            values[key] = _plain(loader, value_node, place, lines, mistakes)
+            lines[place] = line
         return values
-    if isinstance(node, yaml.SequenceNode):
+    if node.id == "sequence":
         return [_plain(loader, item, (*path, str(n)), lines, mistakes) for n, item in enumerate(node.value)]
     if node.tag == "tag:yaml.org,2002:timestamp":
         return node.value
     try:
         return loader.construct_object(node)
-    except (yaml.YAMLError, ValueError) as problem:
+    except loader.refusals as problem:
         mistakes.append(Mistake(".".join(path), node.start_mark.line + 1, str(problem).splitlines()[0]))
         return None
 
@@ -166,7 +168,9 @@ def _mistake(path: str, text: str, lines: Lines, schema: Object) -> Mistake:
     steps = tuple(path.split("."))
     line = next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
     if text == "is not known here":
-        near = difflib.get_close_matches(steps[-1], _known_keys(schema, steps[:-1]), n=1, cutoff=0.6)
+        from difflib import get_close_matches
+
+        near = get_close_matches(steps[-1], _known_keys(schema, steps[:-1]), n=1)
         text += f"; did you mean {near[0]!r}?" if near else ""
     return Mistake(path, line, text)
 

@@ -125,18 +125,21 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.runtime.secrets.chainkey")
     config.include("opsapp.runtime.deletions")
     config.add_engine("opsapp.runtime.deletions.start")
-    config.include("opsapp.web.paths")
-    config.include("opsapp.web.configfile")
-    config.include("opsapp.web.ascode")
-    config.include("opsapp.web.client")
-    config.include("opsapp.web.peers")
-    config.include("opsapp.web.derivers")
-    config.include("opsapp.web.sight")
-    config.include("opsapp.web.errors")
-    config.include("opsapp.web.tweens")
-    config.include("opsapp.web.shown")
-    config.include("opsapp.web.idempotency")
-    config.include("opsapp.web.metrics")
+    for part in (
+        "paths",
+        "configfile",
+        "ascode",
+        "client",
+        "peers",
+        "derivers",
+        "sight",
+        "errors",
+        "tweens",
+        "shown",
+        "idempotency",
+        "metrics",
+    ):
+        config.include(f"opsapp.web.{part}")
     config.include("pyramid_jinja2")
     config.scan("opsapp.web.deletions")
     config.scan("opsapp.web.views")

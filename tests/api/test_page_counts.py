@@ -23,6 +23,7 @@ def reader(service):
             yield SimpleNamespace(
                 root=root_of(place.connection),
                 node=service.node,
+                now=service.node.clock.now(),
                 registry=service.app.registry,
                 sight=None,
                 caller=SimpleNamespace(role="admin"),

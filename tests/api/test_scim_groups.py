@@ -312,7 +312,7 @@ def test_a_stream_ends_when_a_group_changes_what_is_seen(service, provider):
     assert service.anonymous.get("/api/agents", headers=bearer).json == []
     provider.group("Shop", user)
     assert (
-        service.anonymous.get("/api/healing/ledger/verify", headers=bearer, status=403).json["code"] == "not_for_teams"
+        service.anonymous.get("/api/healing/effectiveness", headers=bearer, status=403).json["code"] == "not_for_teams"
     )
 
 

@@ -92,19 +92,21 @@ def test_a_channel_is_added_and_tried(ada, page, width):
     assert ada.count - ada.more == 4
 
 
-def test_a_status_page_has_a_name_and_two_groups(ada, page, house):
-    for name in ("Shop front", "Warehouse"):
+def test_a_status_page_has_a_name_and_two_groups(ada, page, house, width):
+    house.admin.put("/api/status/settings", {"groups": []})
+    members = {f"Sales {width}": f"Shop front {width}", f"Stock {width}": f"Warehouse {width}"}
+    for name in members.values():
         house.admin.post("/api/monitoring/endpoints", {"name": name, "type": "push", "tags": ["public"]})
     ada.menu("/statuspage")
-    fill_in(page, "#look", name="Acme status")
-    for number, (name, member) in enumerate((("Sales", "Shop front"), ("Stock", "Warehouse"))):
+    fill_in(page, "#look", name=f"Acme status {width}")
+    for number, (name, member) in enumerate(members.items()):
         if number:
             ada("#look button[value='groups:add']")
         fill_in(page, "#look", **{f"groups:{number}:name": name, f"groups:{number}:monitors": member})
     ada("#look .savebar button.first")
     ada(".head a[href='/status']")
-    shown_at_last(page, lambda: page.title.endswith("Acme status"), "what was saved")
-    assert {"Sales", "Stock"} <= set(texts(page, ".grp summary > span:first-of-type"))
+    shown_at_last(page, lambda: page.title.endswith(f"Acme status {width}"), "what was saved")
+    assert set(members) <= set(texts(page, ".grp summary > span:first-of-type"))
     assert ada.count - ada.more == 4
 
 

@@ -18,7 +18,7 @@ QUICK = {
 
 # The longest first, so that the workers end beside each other: of the nightly list, then of the core list.
 LONG = (
-    *("test_packages", "test_heal_crash", "test_across_hosts", "test_restored", "test_chaos_all"),
+    *("test_packages", "test_kinds", "test_heal_crash", "test_across_hosts", "test_restored", "test_chaos_all"),
     *("test_defaults", "test_first_heal", "test_one_cause", "test_default_chains", "test_agent_host"),
     *("test_deploy", "test_units", "test_plugins"),
 )

@@ -66,7 +66,7 @@ def test_membership_follows_the_hourly_look_and_the_last_team_that_is_lost_blind
     assert (sees(service, "joan"), sees(service, "lost")) == ({"shop"}, set())
     for headers in signed_in.values():  # the session stays, and sees what it may now
         assert service.anonymous.get("/api/audit", headers=headers, status=403)
-        service.anonymous.get("/api/healing/ledger/verify", headers=headers, status=403)
+        service.anonymous.get("/api/healing/effectiveness", headers=headers, status=403)
 
 
 def test_an_error_of_the_directory_takes_nobody_out_of_a_team(service, slapd):

@@ -11,6 +11,7 @@ print(*sys.modules)
 application.registry["opsapp.node"].stop()
 """
 OF_CLUSTERS = ("ZEO.ClientStorage", "ZEO.asyncio", "asyncio", "ZConfig")
+OF_FILES_AND_LETTERS = ("yaml", "difflib", "smtplib", "email.headerregistry", "email._header_value_parser")
 
 
 def held(*arguments):
@@ -22,6 +23,12 @@ def test_a_server_with_an_embedded_store_is_without_what_clusters_need(tmp_path)
     modules = held(tmp_path)
     assert "opsapp.ui.views" in modules
     assert not modules.intersection(OF_CLUSTERS)
+
+
+def test_a_server_is_without_what_reads_files_and_writes_letters_until_there_are_some(tmp_path):
+    assert not held(tmp_path).intersection(OF_FILES_AND_LETTERS)
+    (tmp_path / "opsapp.yaml").write_text("web:\n  base_url: https://ops.example.com\n")
+    assert "yaml" in held(tmp_path, f"opsapp.config={tmp_path}/opsapp.yaml")
 
 
 def test_a_store_with_options_has_them_read_by_zodburi(tmp_path):

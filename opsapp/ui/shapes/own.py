@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-import yaml
-
 from opsapp.agents.records import AgentRow
 from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
@@ -131,6 +129,8 @@ def _name_in(entry: JsonObject) -> str:
 
 def yaml_text(value: object) -> str:
     """As `opsapp export` writes it; by the library in C, where there is one."""
+    import yaml  # 0.7 MB, for the pages that show a document
+
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100)
 
