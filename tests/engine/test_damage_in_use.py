@@ -93,13 +93,18 @@ def answers(service):
     return found
 
 
-@pytest.fixture(scope="module")
-def sound(estate, tmp_path_factory):
-    """What is answered where nothing is damaged."""
-    directory = tmp_path_factory.mktemp("sound")
+def started(estate, directory):
+    """The service on a copy of the estate, whole."""
     shutil.copytree(estate, directory, dirs_exist_ok=True)
     service = Service(directory)
     start(service)
+    return service
+
+
+@pytest.fixture(scope="module")
+def sound(estate, tmp_path_factory):
+    """What is answered where nothing is damaged."""
+    service = started(estate, tmp_path_factory.mktemp("sound"))
     assert failed_steps(service) == {}
     found = answers(service)
     service.clock.advance(LATER_S)
@@ -150,10 +155,7 @@ ELSEWHERE = [
 
 @pytest.fixture(scope="module")
 def pages(estate, tmp_path_factory):
-    directory = tmp_path_factory.mktemp("pages")
-    shutil.copytree(estate, directory, dirs_exist_ok=True)
-    service = Service(directory)
-    start(service)
+    service = started(estate, tmp_path_factory.mktemp("pages"))
     yield addresses(service)
     service.close()
 

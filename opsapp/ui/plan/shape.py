@@ -101,7 +101,7 @@ class Act(NamedTuple):
     api: str  # "POST /api/approvals/{request_id}/approve"
     fields: tuple[Field, ...] = ()
     when: Mapping[str, tuple[Any, ...]] = {}
-    body: Mapping[str, Any] = {}  # what is sent besides the fields
+    body: Mapping[str, str | bool | list[str] | None] = {}  # what is sent besides the fields
     grave: bool = False  # takes something away, and looks like it
     warns: str = ""  # what will happen, in sentences: said before it is done
     many: bool = False  # may be done to many rows of the list at once: its path has one name, the row's `key`
